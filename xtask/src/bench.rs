@@ -8,10 +8,12 @@
 //! program are left to the release build then.
 
 mod area;
+mod bare;
 mod context;
 mod count;
 mod decode;
 mod events;
+mod extensions;
 mod figure;
 mod forgiveness;
 mod index;
@@ -30,6 +32,7 @@ mod sandbox;
 mod screen;
 mod search;
 mod server;
+mod slim;
 #[cfg(target_os = "linux")]
 mod undo;
 mod utilities;
@@ -57,10 +60,12 @@ const AREAS: &[Area] = &[
     Area { name: "sandbox", measure: sandbox::sandbox },
     Area { name: "start", measure: area::start },
     Area { name: "memory", measure: area::memory },
+    Area { name: "bare", measure: bare::bare },
     Area { name: "tools", measure: area::tools },
     Area { name: "stream", measure: area::stream },
     Area { name: "decode", measure: decode::decode },
     Area { name: "events", measure: events::events },
+    Area { name: "extensions", measure: extensions::extensions },
     Area { name: "protocols", measure: protocols::protocols },
     Area { name: "output", measure: area::output },
     Area { name: "request", measure: area::request },
@@ -82,8 +87,10 @@ const AREAS: &[Area] = &[
 const OUTSIDE: &[&str] = &[
     "start",
     "memory",
+    "bare",
     "tools",
     "stream",
+    "extensions",
     "protocols",
     "output",
     "request",
@@ -106,11 +113,20 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     if args == ["forgiveness"] {
         return forgiveness::score(workspace);
     }
+    if args == ["slim"] {
+        return slim::slim(workspace);
+    }
+    let asked = |name: &str| args.iter().any(|asked| asked == name);
+    // What memory takes and what the memory of a project takes are asked for by one name; the second is measured in this program.
+    let also = |area: &Area| area.name == "recall" && binary.is_none() && asked("memory");
     let areas: Vec<&Area> =
-        AREAS.iter().filter(|a| args.is_empty() || args.iter().any(|n| n == a.name)).collect();
+        AREAS.iter().filter(|area| args.is_empty() || asked(area.name) || also(area)).collect();
     if let Some(unknown) = args.iter().find(|name| !AREAS.iter().any(|a| a.name == *name)) {
         let names: Vec<_> = AREAS.iter().map(|area| area.name).collect();
-        bail!("no area is called `{unknown}`; there are {}, and forgiveness by itself", names.join(", "));
+        bail!(
+            "no area is called `{unknown}`; there are {}, and forgiveness and slim by themselves",
+            names.join(", ")
+        );
     }
     if let Some(inside) = areas.iter().find(|area| binary.is_some() && !OUTSIDE.contains(&area.name)) {
         bail!("`{}` is measured in this program, so `--binary` is not for it", inside.name);

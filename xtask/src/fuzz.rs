@@ -20,9 +20,15 @@ use crate::test::cargo_command;
 use crate::workspace::{Workspace, target_folder};
 
 /// How long each target runs in CI (DECISIONS 34).
-pub const IN_CI: Duration = Duration::from_secs(20);
+const IN_CI: Duration = Duration::from_secs(20);
 /// What runs the targets. Its version is fixed, since it decides on compiler flags.
 const CARGO_FUZZ: &str = "0.13.2";
+/// What cargo-fuzz is told against its own mind: it asks for all debug information and one unit of code a crate, which makes the
+/// build several times as long. A finding is an input; who debugs it builds that target by hand.
+const COMPILER_FLAGS: &str = "-Cdebuginfo=0 -Ccodegen-units=16";
+
+/// How a target is built, said alike when it is built and when it is run: without a sanitizer, and without code that nothing calls.
+const HOW: &[&str] = &["--sanitizer", "none", "--strip-dead-code=true"];
 
 /// A target: its name, and where its inputs come from.
 struct Target {
@@ -61,7 +67,7 @@ pub fn run(workspace: &Workspace, each: Duration) -> Result<(usize, u64)> {
     let folder = target_folder(workspace).join("fuzz");
     let cargo_fuzz = install(&folder)?;
     let mut build = cargo_fuzz_command(workspace, &cargo_fuzz, &folder);
-    build.args(["build", "--sanitizer", "none"]);
+    build.arg("build").args(HOW);
     ensure!(build.status().context("cannot run cargo-fuzz")?.success(), "the fuzz targets cannot be built");
     let waiting = Mutex::new(TARGETS.iter());
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
@@ -87,14 +93,15 @@ pub fn run(workspace: &Workspace, each: Duration) -> Result<(usize, u64)> {
 
 fn cargo_fuzz_command(workspace: &Workspace, cargo_fuzz: &Path, folder: &Path) -> Command {
     let mut command = Command::new(cargo_fuzz);
-    command.env("CARGO_TARGET_DIR", folder.join("target")).current_dir(&workspace.root);
+    command.env("CARGO_TARGET_DIR", folder.join("target")).env("RUSTFLAGS", COMPILER_FLAGS);
+    command.current_dir(&workspace.root);
     command
 }
 
 fn run_target(mut command: Command, name: &str, folder: &Path, seeds: &Path, time: Duration) -> Result<u64> {
     let found = folder.join("found").join(name);
     fs::create_dir_all(&found)?;
-    command.args(["run", "--sanitizer", "none", name]).args([&found, &seeds.to_path_buf()]);
+    command.arg("run").args(HOW).arg(name).args([&found, &seeds.to_path_buf()]);
     command.args(["--", &format!("-max_total_time={}", time.as_secs()), "-max_len=16384", "-timeout=10"]);
     if time == IN_CI {
         // The same inputs in every run of CI: a change is judged by itself, and what is new is looked for by the longer runs.
@@ -131,7 +138,8 @@ fn install(folder: &Path) -> Result<PathBuf> {
         eprintln!("installing cargo-fuzz {CARGO_FUZZ} ...");
         let mut command = cargo_command();
         command
-            .args(["install", "--quiet", "--locked", "--version", CARGO_FUZZ, "cargo-fuzz", "--root"])
+            .args(["install", "--quiet", "--debug", "--locked"])
+            .args(["--version", CARGO_FUZZ, "cargo-fuzz", "--root"])
             .arg(&root);
         command.env("CARGO_TARGET_DIR", folder.join("tools/build"));
         ensure!(command.status().context("cannot run cargo")?.success(), "cargo-fuzz could not be installed");

@@ -117,9 +117,14 @@ impl AcpClient {
         self.state().support.unwrap_or_default()
     }
 
-    /// Returns whether the reader is gone.
+    /// Returns whether nothing can be written any more: the reader is gone, or the stream has failed.
     pub fn is_closed(&self) -> bool {
         self.0.writer.is_closed()
+    }
+
+    /// Takes why the stream has failed, where it is not that the reader is gone.
+    pub fn take_failure(&self) -> Option<io::Error> {
+        self.0.writer.take_failure()
     }
 
     fn on_request(&self, id: RawJsonRpcId, method: &str, params: Value) -> Option<Request> {
@@ -187,9 +192,19 @@ impl AcpClient {
         request: R,
         late: Option<Cleanup>,
     ) -> Result<R::Response, ClientError> {
-        let (asked, answer) = self.send(&request, late)?;
+        let (asked, answer) = self.send(request.method(), &request, late)?;
         let answer = answer.await.map_err(|_| ClientError::Gone)?;
         asked.finish::<R>(request.method(), answer)
+    }
+
+    /// The same for a request whose words are somebody else's, and go out as they are.
+    pub(crate) async fn call_as_is<P: Serialize>(
+        &self,
+        method: &str,
+        params: &P,
+    ) -> Result<Value, ClientError> {
+        let (_asked, answer) = self.send(method, params, None)?;
+        answer.await.map_err(|_| ClientError::Gone)?.map_err(ClientError::Refused)
     }
 
     /// The same on a thread that may wait.
@@ -197,14 +212,15 @@ impl AcpClient {
         &self,
         request: R,
     ) -> Result<R::Response, ClientError> {
-        let (asked, answer) = self.send(&request, None)?;
+        let (asked, answer) = self.send(request.method(), &request, None)?;
         let answer = answer.blocking_recv().map_err(|_| ClientError::Gone)?;
         asked.finish::<R>(request.method(), answer)
     }
 
-    fn send<R: JsonRpcRequest + Serialize>(
+    fn send<P: Serialize>(
         &self,
-        request: &R,
+        method: &str,
+        params: &P,
         late: Option<Cleanup>,
     ) -> Result<(PendingRequest<'_>, oneshot::Receiver<Result<Value, Error>>), ClientError> {
         let (sender, answer) = oneshot::channel();
@@ -219,7 +235,7 @@ impl AcpClient {
             id
         };
         let asked = PendingRequest { client: self, id, late };
-        self.0.writer.write(&Call::new(id, request.method(), request)).map_err(|_| ClientError::Gone)?;
+        self.0.writer.write(&Call::new(id, method, params)).map_err(|_| ClientError::Gone)?;
         Ok((asked, answer))
     }
 

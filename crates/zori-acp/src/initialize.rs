@@ -3,9 +3,10 @@
 use agent_client_protocol::Error;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::schema::{
-    AgentCapabilities, AuthMethod, AuthMethodAgent, Implementation, InitializeRequest, InitializeResponse,
-    McpCapabilities, PromptCapabilities, SessionAdditionalDirectoriesCapabilities, SessionCapabilities,
-    SessionCloseCapabilities, SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
+    AgentCapabilities, AuthMethod, AuthMethodAgent, ElicitationCapabilities, Implementation,
+    InitializeRequest, InitializeResponse, McpCapabilities, PromptCapabilities,
+    SessionAdditionalDirectoriesCapabilities, SessionCapabilities, SessionCloseCapabilities,
+    SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
 };
 use serde_json::Value;
 
@@ -33,6 +34,8 @@ pub struct ClientSupport {
     pub notices: bool,
     /// It shows where a conversation was made shorter.
     pub compactions: bool,
+    /// It shows forms.
+    pub forms: bool,
 }
 
 /// Answers `initialize`. We only speak version 1; a client that cannot ends the connection.
@@ -45,6 +48,7 @@ pub(crate) fn answer(params: &Value, me: &AgentInfo) -> Result<(InitializeRespon
         terminals: client.terminal,
         notices: client.session.as_ref().is_some_and(|session| session.notices.is_some()),
         compactions: client.session.as_ref().is_some_and(|session| session.compaction.is_some()),
+        forms: client.elicitation.as_ref().is_some_and(ElicitationCapabilities::supports_form),
     };
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())

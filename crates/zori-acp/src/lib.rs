@@ -13,6 +13,7 @@ mod call;
 mod client;
 mod error;
 mod files;
+mod form;
 mod history;
 mod initialize;
 mod live;

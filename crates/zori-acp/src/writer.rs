@@ -13,30 +13,43 @@ pub struct MessageWriter(Arc<Mutex<WriterState>>);
 struct WriterState {
     stream: Box<dyn Write + Send>,
     line: Vec<u8>,
+    /// Whether nothing can be written any more.
     closed: bool,
+    /// Why not, where it is not that the reader is gone.
+    failed: Option<io::Error>,
 }
 
 impl MessageWriter {
     /// Writes to the stream, which must not collect bytes itself.
     pub fn new(stream: Box<dyn Write + Send>) -> Self {
-        Self(Arc::new(Mutex::new(WriterState { stream, line: Vec::new(), closed: false })))
+        Self(Arc::new(Mutex::new(WriterState { stream, line: Vec::new(), closed: false, failed: None })))
     }
 
-    /// Returns whether the reader is gone.
+    /// Returns whether nothing can be written any more: the reader is gone, or the stream has failed.
     pub fn is_closed(&self) -> bool {
         self.lock().closed
+    }
+
+    /// Takes why the stream has failed, where it is not that the reader is gone.
+    pub fn take_failure(&self) -> Option<io::Error> {
+        self.lock().failed.take()
     }
 
     /// Writes one message as one line.
     pub(crate) fn write(&self, message: &impl Serialize) -> io::Result<()> {
         let mut out = self.lock();
-        let WriterState { stream, line, closed } = &mut *out;
+        let WriterState { stream, line, closed, failed } = &mut *out;
         line.clear();
         serde_json::to_writer(&mut *line, message)?;
         line.push(b'\n');
-        let written = stream.write_all(line);
-        *closed |= written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
-        written
+        stream.write_all(line).inspect_err(|error| {
+            *closed = true;
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                let same =
+                    || error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+                failed.get_or_insert_with(same);
+            }
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, WriterState> {

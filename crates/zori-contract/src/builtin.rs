@@ -26,6 +26,7 @@ pub const fn manifest_command<A>(examples: &'static [Example]) -> Command<A> {
         output_schema: r#"{"type":"object","required":["schema_version","framework_version","etag","commands"]}"#,
         // It is as large as the program, and of no use when it is cut.
         max_output_bytes: Some(usize::MAX),
+        standalone: true,
         ..Command::new(&["manifest"], "Print all commands, flags and exit codes as JSON", run_manifest)
     }
 }
@@ -38,6 +39,7 @@ pub const fn errors_command<A>(examples: &'static [Example]) -> Command<A> {
         columns: &["code", "exit_code", "retryable", "description"],
         id_field: Some("code"),
         output_schema: r#"{"type":"array","items":{"type":"object","required":["code","exit_code","retryable","description"]}}"#,
+        standalone: true,
         ..Command::new(&["errors", "list"], "List every error code", run_errors)
     }
 }
@@ -48,13 +50,19 @@ pub const fn completions_command<A>(examples: &'static [Example]) -> Command<A> 
         examples,
         class: Class::Document,
         args: const { &[SHELL] },
+        standalone: true,
         ..Command::new(&["completions"], "Print completions for a shell", run_completions)
     }
 }
 
 /// `man`: the manual page.
 pub const fn man_command<A>(examples: &'static [Example]) -> Command<A> {
-    Command { examples, class: Class::Document, ..Command::new(&["man"], "Print the manual page", run_man) }
+    Command {
+        examples,
+        class: Class::Document,
+        standalone: true,
+        ..Command::new(&["man"], "Print the manual page", run_man)
+    }
 }
 
 fn run_manifest<A>(cx: &mut CommandCx<'_, A>, args: &Args) -> Result<Reply, Failure> {

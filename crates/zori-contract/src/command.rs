@@ -47,6 +47,8 @@ pub struct Command<A: 'static> {
     pub formats: &'static [(&'static str, Format)],
     /// How it may end, beyond what every command may ([`Command::exit_map`]).
     pub exits: &'static [Exit],
+    /// It has all that it needs in itself: nothing has to be there first, so that it never ends with [`Exit::Precondition`].
+    pub standalone: bool,
     /// It is a list: `--limit`, `--cursor`, `meta.pagination`.
     pub list: bool,
     /// Says what would be done, for `--dry-run` and for the question before something is destroyed. It gets the state
@@ -161,6 +163,7 @@ impl<A> Command<A> {
             without_terminal: |_| false,
             formats: &[],
             exits: &[],
+            standalone: false,
             list: false,
             preview: None,
             dry_run: None,
@@ -223,11 +226,11 @@ impl<A> Command<A> {
             Exit::Success,
             Exit::General,
             Exit::Usage,
-            Exit::Precondition,
             Exit::Timeout,
             Exit::Interrupted,
             Exit::Terminated,
         ];
+        exits.extend((!self.standalone).then_some(Exit::Precondition));
         exits.extend(self.exits);
         exits.sort();
         exits.dedup();

@@ -252,6 +252,7 @@ mod tests {
         examples: &[],
         note: "",
         unknown: None,
+        audit_log: None,
         ahead: &[],
         implied: |_, _| None,
         rewrite: |_| {},

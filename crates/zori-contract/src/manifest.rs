@@ -325,5 +325,12 @@ fn declared<A>(program: &Program<A>, command: &Command<A>) -> Value {
     let own: Map<String, Value> = serde_json::from_str(command.declares)
         .expect("declarations are a JSON object: the registry's invariants");
     all.as_object_mut().expect("it was made so").extend(own);
+    if let Some(log) = program.audit_log.filter(|_| command.danger != Danger::Safe) {
+        let place = json!({"path": log, "type": "log"});
+        match all["filesystem_side_effects"].as_array_mut() {
+            Some(places) => places.push(place),
+            None => all["filesystem_side_effects"] = json!([place]),
+        }
+    }
     all
 }

@@ -22,6 +22,8 @@ struct Inner {
     errors: Mutex<ErrorStream>,
     finished: AtomicBool,
     closed: AtomicBool,
+    /// Why a piece of a stream could not be written; the end tells.
+    failed: Mutex<Option<io::Error>>,
 }
 
 struct ErrorStream {
@@ -51,6 +53,7 @@ impl OutputStreams {
             errors: Mutex::new(ErrorStream { err, verbosity, mask: Mask::default() }),
             finished: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            failed: Mutex::new(None),
         }))
     }
 
@@ -64,12 +67,14 @@ impl OutputStreams {
         self.error_stream().mask = mask;
     }
 
-    /// Writes the result, once. What is said about it on standard error comes after it.
+    /// Writes the result, once. What is said about it on standard error comes after it. Where a piece before it could not be
+    /// written, it is none.
     pub fn finish(&self, result: &str, said: &[String]) -> Written {
         if self.0.finished.swap(true, Ordering::AcqRel) {
             return Written::TooLate;
         }
-        let written = self.write(result);
+        let before = self.0.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let written = before.map_or_else(|| self.write(result), Written::Failed);
         if !matches!(written, Written::Closed) {
             let mut error_stream = self.error_stream();
             said.iter().for_each(|line| error_stream.say(line));
@@ -79,10 +84,15 @@ impl OutputStreams {
 
     /// Writes a piece of a stream, at once, made harmless.
     pub fn stream(&self, text: &str) -> Written {
-        match self.is_finished() {
-            true => Written::TooLate,
-            false => self.write(&clean::string(text, &mut Found::default())),
+        if self.is_finished() {
+            return Written::TooLate;
         }
+        let written = self.write(&clean::string(text, &mut Found::default()));
+        if let Written::Failed(error) = &written {
+            let same = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            *self.0.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(same);
+        }
+        written
     }
 
     /// Says a line to people if they want to hear that much.
@@ -205,6 +215,14 @@ mod tests {
         let (streams, ..) = streams(Some(io::ErrorKind::StorageFull), Verbosity::Normal);
         assert!(matches!(streams.finish("x", &[]), Written::Failed(_)));
         assert!(!streams.is_closed());
+    }
+
+    #[test]
+    fn a_piece_that_could_not_be_written_counts_at_the_end() {
+        let (streams, ..) = streams(Some(io::ErrorKind::StorageFull), Verbosity::Normal);
+        assert!(matches!(streams.stream("piece"), Written::Failed(_)));
+        // Nothing is left to be written, and nothing came before.
+        assert!(matches!(streams.finish("", &[]), Written::Failed(_)));
     }
 
     #[test]

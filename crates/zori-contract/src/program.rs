@@ -37,6 +37,8 @@ pub struct Program<A: 'static> {
     pub examples: &'static [Example],
     /// What else may be meant by a word that is no command, for the hint.
     pub unknown: Option<&'static str>,
+    /// The log in which every call that may change something is written down, as the manifest names it.
+    pub audit_log: Option<&'static str>,
     /// Flags of commands that may stand before the command, too.
     pub ahead: &'static [Flag],
     /// Finds the command that a call without one means, by its flags and its words without dashes.

@@ -256,6 +256,9 @@ pub enum StateEvent {
 /// The code of a notice in which a provider tells what it is doing.
 pub const PROVIDER_STATUS: &str = "provider_status";
 
+/// The code of a notice that says why the next call is made, where whoever asks for it has said so.
+pub const CALL_REASON: &str = "call_reason";
+
 /// A message for the user, which text front ends print on stderr.
 #[derive(Clone, Debug)]
 pub struct Notice {

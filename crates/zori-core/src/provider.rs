@@ -169,6 +169,8 @@ pub enum Chunk {
     },
     /// A line about what goes on at the provider, for the user; no part of the reply.
     Status(String),
+    /// Why the next call is made, in the words of whoever asks for it; no part of the reply.
+    CallReason(String),
     /// What the request has used in total; a later chunk replaces an earlier one.
     Usage(Usage),
     /// The reply is complete.

@@ -101,6 +101,8 @@ pub struct Choice {
     pub options: Vec<ChoiceOption>,
     /// Whether several options may be chosen.
     pub multiple: bool,
+    /// Whether the answer looks like a secret: it is not shown while it is typed, and not kept.
+    pub secret: bool,
 }
 
 /// An option of a question.
@@ -177,6 +179,7 @@ mod tests {
             header: None,
             options: vec![option("Red"), option("Light blue")],
             multiple,
+            secret: false,
         };
         for (text, one, several) in [
             ("1", "Red", "Red"),

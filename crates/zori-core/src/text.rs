@@ -19,6 +19,14 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
+/// Returns a number with its noun, which takes an `s` behind any number but one.
+pub fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
 /// Makes text from models, tools and files harmless for a terminal (TERM-1): control bytes, bidirectional marks and
 /// what cannot be seen become visible escapes; newline and tab stay, and a CR that belongs to a newline goes.
 /// Joiners, which many scripts and emoji need, are left out: a terminal cannot be fooled by what is not there.

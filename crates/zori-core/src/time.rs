@@ -66,6 +66,12 @@ impl Timestamp {
         format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", c.year, c.month, c.day, c.hour, c.minute, c.second)
     }
 
+    /// Returns `21:15:00`, in UTC.
+    pub fn time_of_day(self) -> String {
+        let c = self.civil();
+        format!("{:02}:{:02}:{:02}", c.hour, c.minute, c.second)
+    }
+
     /// Returns `2026-11-15 21:15`, in UTC, as `sessions list` shows it.
     pub fn minutes(self) -> String {
         let c = self.civil();

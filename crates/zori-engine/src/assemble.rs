@@ -148,7 +148,7 @@ impl Assembly {
                 return Ok(Some(MessageEvent::MessageStarted { model: self.model.clone() }));
             }
             // Told by whoever receives the reply.
-            Chunk::Status(_) => return Ok(None),
+            Chunk::Status(_) | Chunk::CallReason(_) => return Ok(None),
             Chunk::Usage(usage) => {
                 self.usage = usage;
                 None

@@ -273,6 +273,9 @@ impl<S: Sink + 'static> Engine<S> {
         control: &mut Control<'_>,
         spent: &mut Spent,
     ) -> Result<Reply, TurnAbort> {
+        if let Some(why) = self.budget_refuses() {
+            return Err(TurnAbort::Failed(ProviderFailure::new(FailureKind::Internal, why)));
+        }
         let question = [Arc::new(Message::user(summary::question(messages, focus, max)))];
         let mut retries = RetryCounts::default();
         loop {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use zori_core::checkpoint::Rewound;
 use zori_core::compaction::{CompactCause, Compacted};
-use zori_core::cost::Spent;
+use zori_core::cost::{Ledger, Spent};
 use zori_core::event::{Notice, NoticeLevel, SessionEvent, SessionFacts, StateEvent, TurnSummary};
 use zori_core::input::{Input, PermissionUpdate, Prompt};
 use zori_core::message::Message;
@@ -320,6 +320,21 @@ impl<S: Sink + 'static> Engine<S> {
         self.shared.emitter.emit(StateEvent::ModeChanged { from, to: mode.shown() });
     }
 
+    /// Lets the shell be used, or not, with the next call. As for [`set_mode`](Self::set_mode), callers act for the user.
+    pub fn set_shell(&mut self, shell: ShellPolicy) {
+        self.policy.shell = shell;
+    }
+
+    /// Narrows calls to what these rules cover, beside what only looks, until they are widened again (CUS-3).
+    pub fn narrow(&mut self, by: &str, rules: &[String]) {
+        self.policy.narrow(by, rules);
+    }
+
+    /// Takes that back.
+    pub fn widen(&mut self) {
+        self.policy.widen();
+    }
+
     /// Returns the policy in force.
     pub fn policy(&self) -> &Policy {
         &self.policy
@@ -362,8 +377,13 @@ impl<S: Sink + 'static> Engine<S> {
     }
 
     /// Returns why no further request may be sent, in a sentence: what was spent beyond this process is too much.
-    pub fn budget_refuses(&self) -> Option<String> {
+    pub(crate) fn budget_refuses(&self) -> Option<String> {
         self.shared.ledger.as_ref().and_then(|ledger| ledger.refuses())
+    }
+
+    /// Returns what counts requests beyond this process, if anything does.
+    pub fn ledger(&self) -> Option<Arc<dyn Ledger>> {
+        self.shared.ledger.clone()
     }
 
     /// Adds the usage of a request that belongs to no turn, at the price of the current model.

@@ -102,7 +102,11 @@ impl<S: Sink + 'static> UserShells<S> {
         let (inputs, receiver) = mpsc::channel(4);
         let mut shared = self.shared.clone();
         shared.emitter = shared.emitter.of_agent(registry.number_agent(), None);
-        let policy = self.policy.clone();
+        let mut policy = self.policy.clone();
+        if by_user {
+            // What a command of a file is narrowed to is not for the person.
+            policy.widen();
+        }
         let done = Box::pin(async move {
             let result = run(shared, policy, call, receiver, by_user).await;
             UserCommand { command, share, result }

@@ -91,8 +91,8 @@ impl Document<'_> {
 
 fn fields(matter: &str) -> Vec<(&str, Value<'_>)> {
     let mut fields: Vec<(&str, Value<'_>)> = Vec::new();
-    for line in matter.lines() {
-        let indented = line.starts_with([' ', '\t', '#']) || line.starts_with("- ") || line.trim().is_empty();
+    for line in matter.lines().filter(|line| !line.starts_with('#')) {
+        let indented = line.starts_with([' ', '\t']) || line.starts_with("- ") || line.trim().is_empty();
         match (line.split_once(':'), fields.last_mut()) {
             (_, Some((_, value))) if indented => value.below.push(line),
             (Some((key, first)), _) if !indented => {
@@ -162,7 +162,7 @@ mod tests {
     fn as_people_write_it() {
         let text = normalised(
             "\u{feff}---\r\nname: pdf\r\ndescription: Use it: after \"changes\".\r\ntriggers:\r\n  - first phrase\r\n  - \"second\"\r\n\
-             allowed-tools: Read, Bash(git add:*, git diff:*)\r\nlong: >\r\n  one\r\n  two\r\nmetadata:\r\n  author: me\r\nyes: True\r\n---\r\nBody\r\n---\r\nmore",
+             allowed-tools: Read, Bash(git add:*, git diff:*)\r\n# a remark: of nobody\r\nlong: >\r\n  one\r\n  two\r\nmetadata:\r\n  author: me\r\nyes: True\r\n---\r\nBody\r\n---\r\nmore",
         );
         let document = parse(&text).unwrap();
         assert_eq!(document.text("description").as_deref(), Some("Use it: after \"changes\"."));

@@ -16,6 +16,8 @@ use std::sync::Arc;
 use zori_core::time::Clock;
 use zori_index::{Database, IndexError, ProjectStore};
 
+use crate::memory::VectorSettings;
+
 pub use pass::{Pass, Progress};
 pub use places::{CodeQuery, indexed_so_far, search as search_code};
 pub(crate) use tools::tools;
@@ -37,8 +39,12 @@ pub struct CodeIndexPlace {
     pub scratch: PathBuf,
     /// The file that says that the project uses its index.
     pub marker: PathBuf,
+    /// Whether what is written outlives a loss of power (`durability = "full"`).
+    pub durable: bool,
     /// Which files are not indexed because of what they may hold.
     pub sensitive: IsSensitive,
+    /// What makes vectors of code, where code is found by likeness, too.
+    pub vectors: Option<VectorSettings>,
 }
 
 impl std::fmt::Debug for CodeIndexPlace {
@@ -64,14 +70,20 @@ impl CodeIndexPlace {
     /// Notes that the project does not use it any more.
     pub fn mark_unused(&self) -> io::Result<()> {
         match fs::remove_file(&self.marker) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
+        // Where it was the last note, the next start has one look again. Others keep the folder.
+        if let Some(folder) = self.marker.parent() {
+            let _ = fs::remove_dir(folder);
+        }
+        Ok(())
     }
 
     /// Opens it for writing; what is missing is made.
     pub fn open(&self) -> Result<ProjectStore, IndexError> {
-        ProjectStore::new(Database::open(&self.database)?, &self.project)
+        let database = Database::open(&self.database)?;
+        ProjectStore::new(if self.durable { database.synced()? } else { database }, &self.project)
     }
 
     /// Opens it for reading, without a trace; `None` where there is nothing yet.

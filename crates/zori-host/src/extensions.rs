@@ -148,6 +148,9 @@ impl Session {
             self.attach_resources(servers, &mut prompt, peer).await;
         }
         if let Some((command, rest)) = extensions.command(&prompt.text) {
+            if let Some(tools) = &command.allowed_tools {
+                self.engine_and_events().0.narrow(&format!("the command /{}", command.name), tools);
+            }
             let parts = template::expand(&command.template, rest);
             match self.run_parts(parts, peer).await {
                 Ok(expanded) => {

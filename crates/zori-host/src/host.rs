@@ -167,14 +167,14 @@ impl Host {
         } = frontend;
         let env = Arc::new(self.tool_env(&upstream.network, client_io));
         let vectors = self.vectors(&upstream.network);
-        let mut others = self.with_memory(others, vectors.as_ref(), &opened);
+        let mut others = self.with_memory(others, vectors.as_ref(), &upstream.network, &opened);
         others.extend(schedule::tool(settings.schedule.as_ref(), &self.machine.clock));
         others.extend(settings.extensions.skills.iter().map(|skills| skills.tool()));
         // An agent on a server has names of its own for the tools, and may not leave the workspace.
         let remote_agent = settings.model.facts.api == Api::AgentZero;
         let dialect = if remote_agent { &A0 } else { dialect };
         let tools = ToolSet::with(env.clone(), dialect, &offered, others);
-        let tools = if remote_agent { tools.confined() } else { tools };
+        let tools = if remote_agent { tools.confined(settings.tools.remote_bounds) } else { tools };
         let somebody = matches!(settings.permission.answers, Answers::Person | Answers::Client);
         let tools = tools.answered(somebody);
         let tools = tools.searching(upstream.provider.searches() && self.may_search());
@@ -317,11 +317,16 @@ impl Host {
         &self,
         mut tools: Vec<ExternalTool>,
         vectors: Option<&Arc<Vectors>>,
+        network: &Network,
         opened: &OpenedSession,
     ) -> Vec<ExternalTool> {
         let SessionSettings { memory, code_index, workspace, .. } = &self.settings;
         tools.extend(memory::tools(memory.as_ref(), vectors, &opened.id, &self.machine.clock));
-        tools.extend(code_index::tools(code_index.as_ref(), &workspace.root, &self.machine.clock));
+        let of_code = code_index.as_ref().and_then(|place| place.vectors.as_ref());
+        let of_code = of_code
+            .filter(|_| !network.is_replayed())
+            .map(|settings| Vectors::of_code(settings, &network.private, self.machine.clock.clone()));
+        tools.extend(code_index::tools(code_index.as_ref(), &workspace.root, of_code, &self.machine.clock));
         tools
     }
 

@@ -1,5 +1,5 @@
-//! The cost ledger of a session: what its requests cost goes into the database, and what all processes spent today is read from it before each
-//! request. It exists where a daily budget is configured, and nowhere else (DECISIONS 57).
+//! The cost ledger: what requests cost, of sessions and of what goes on beside them, goes into the database, and what all processes spent today
+//! is read from it before each request. It exists where a daily budget is configured, and nowhere else (DECISIONS 57).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,14 +28,21 @@ pub(crate) fn of(
     is_saved: bool,
     clock: &Arc<dyn Clock>,
 ) -> Option<Arc<dyn Ledger>> {
-    let budget = settings.limits.daily.clone()?;
-    Some(Arc::new(DailyLedger {
-        budget,
-        session: is_saved.then(|| session.to_owned()),
-        provider: settings.model.facts.name,
-        clock: clock.clone(),
-        store: Mutex::default(),
-    }))
+    let budget = settings.limits.daily.as_ref()?;
+    let session = is_saved.then(|| session.to_owned());
+    Some(budget.ledger(settings.model.facts.name, session, clock.clone()))
+}
+
+impl DailyBudget {
+    /// Returns the ledger that requests to a provider are counted in: those of a session, or of what goes on beside.
+    pub fn ledger(
+        &self,
+        provider: &'static str,
+        session: Option<String>,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<dyn Ledger> {
+        Arc::new(DailyLedger { budget: self.clone(), session, provider, clock, store: Mutex::default() })
+    }
 }
 
 struct DailyLedger {

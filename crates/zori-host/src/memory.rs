@@ -60,6 +60,8 @@ pub struct MemoryPlace {
     pub scratch: PathBuf,
     /// The file that says that the project uses its memory.
     pub marker: PathBuf,
+    /// Whether what is written outlives a loss of power (`durability = "full"`).
+    pub durable: bool,
 }
 
 impl MemoryPlace {
@@ -78,7 +80,8 @@ impl MemoryPlace {
 
     /// Opens it for writing; what is missing is made.
     pub fn open(&self) -> Result<ProjectStore, IndexError> {
-        ProjectStore::new(Database::open(&self.database)?, &self.project)
+        let database = Database::open(&self.database)?;
+        ProjectStore::new(if self.durable { database.synced()? } else { database }, &self.project)
     }
 
     /// Returns what an error means for whoever goes on without memory. A damaged database is put aside, so that the next use begins anew (DB-4).

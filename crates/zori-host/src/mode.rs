@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use zori_engine::parts::ModeLookup;
 use zori_policy::mode::Protocol;
@@ -34,6 +35,12 @@ pub enum ModeError {
     /// What is said about the shell does not fit it.
     #[error("{0}")]
     Shell(String),
+    /// The administrator keeps the shell off.
+    #[error("the administrator keeps shell commands off")]
+    ShellForbidden {
+        /// The file that says so.
+        file: PathBuf,
+    },
     /// It was not permitted when the program started.
     #[error(
         "the mode {0} was not permitted when the program started; `--allow-dangerously-skip-permissions` permits it"
@@ -50,6 +57,9 @@ impl ModeError {
                 format!("{} says `security.forbid_yolo`", file.display()),
                 "the mode acceptEdits asks least of the others".to_owned(),
             ],
+            Self::ShellForbidden { file } => {
+                vec![format!("{} says `security.allow_shell = false`", file.display())]
+            }
             Self::Shell(_) | Self::NotPermitted(_) => Vec::new(),
         }
     }
@@ -72,12 +82,45 @@ pub struct Modes {
     pub forbidden: Option<PathBuf>,
     /// What is said about the shell; what is not said depends on the mode.
     pub shell: ShellSettings,
+    /// The file in which the administrator keeps the shell off.
+    pub shell_forbidden: Option<PathBuf>,
+    /// What the person said about the shell since.
+    pub shell_switch: ShellSwitch,
+}
+
+/// Whether a person switched shell commands on or off while the program runs (UI-8a). All copies are one switch, so that a change of
+/// the mode, from wherever it comes, does not take it back.
+#[derive(Clone, Debug, Default)]
+pub struct ShellSwitch(Arc<AtomicU8>);
+
+impl ShellSwitch {
+    const ON: u8 = 1;
+    const OFF: u8 = 2;
+
+    fn set(&self, on: bool) {
+        self.0.store(if on { Self::ON } else { Self::OFF }, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<bool> {
+        match self.0.load(Ordering::Relaxed) {
+            Self::ON => Some(true),
+            Self::OFF => Some(false),
+            _ => None,
+        }
+    }
 }
 
 impl Modes {
     /// Returns modes that nobody restricts. `source`: who chose the one that holds.
     pub fn unrestricted(source: impl Into<String>) -> Self {
-        Self { source: source.into(), user_rules: false, forbidden: None, shell: ShellSettings::default() }
+        Self {
+            source: source.into(),
+            user_rules: false,
+            forbidden: None,
+            shell: ShellSettings::default(),
+            shell_forbidden: None,
+            shell_switch: ShellSwitch::default(),
+        }
     }
 
     /// Returns the mode a name means, and what it brings for the shell. `spelling`: what named it.
@@ -102,7 +145,18 @@ impl Modes {
 
     /// Returns what a mode brings for the shell.
     pub fn shell(&self, mode: ModeChoice) -> Result<ShellPolicy, ModeError> {
-        ShellPolicy::new(&self.shell, mode).map_err(|error| ModeError::Shell(error.to_string()))
+        let allow_shell = self.shell_switch.get().or(self.shell.allow_shell);
+        let settings = ShellSettings { allow_shell, ..self.shell.clone() };
+        ShellPolicy::new(&settings, mode).map_err(|error| ModeError::Shell(error.to_string()))
+    }
+
+    /// Switches shell commands on or off, in this mode and in those that come to hold; returns what that means in this one.
+    pub fn switch_shell(&self, on: bool, mode: ModeChoice) -> Result<ShellPolicy, ModeError> {
+        if let (true, Some(file)) = (on, &self.shell_forbidden) {
+            return Err(ModeError::ShellForbidden { file: file.clone() });
+        }
+        self.shell_switch.set(on);
+        self.shell(mode)
     }
 }
 
@@ -140,5 +194,31 @@ impl ModeGate {
             gate.child_env.set_mode(choice.mode);
             Ok((choice, shell))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The switch holds in every mode and in every copy, and the administrator's word above it.
+    #[test]
+    fn the_switch_of_the_shell() {
+        let modes = Modes::unrestricted("test");
+        let copy = modes.clone();
+        let allowed = |modes: &Modes, name| modes.named("/mode", name).unwrap().1.allowed;
+        assert_eq!((allowed(&copy, "balanced"), allowed(&copy, "default")), (false, true));
+        assert!(modes.switch_shell(true, ModeChoice::AGENT_ZERO).unwrap().allowed);
+        assert_eq!((allowed(&copy, "paranoid"), allowed(&copy, "default")), (true, true));
+        assert!(!modes.switch_shell(false, ModeChoice::AGENT_ZERO).unwrap().allowed);
+        assert_eq!((allowed(&copy, "god_mode"), allowed(&copy, "default")), (false, false));
+        let kept_off = Modes { shell_forbidden: Some("/etc/m.toml".into()), ..Modes::unrestricted("test") };
+        let refused = kept_off.switch_shell(true, ModeChoice::AGENT_ZERO).unwrap_err();
+        assert_eq!(
+            refused.with_hints(),
+            "the administrator keeps shell commands off (/etc/m.toml says `security.allow_shell = false`)"
+        );
+        assert!(!allowed(&kept_off, "balanced"));
+        assert!(!kept_off.switch_shell(false, ModeChoice::AGENT_ZERO).unwrap().allowed);
     }
 }

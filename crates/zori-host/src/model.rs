@@ -6,7 +6,7 @@ use zori_core::cost::Prices;
 use zori_core::secret::Secrets;
 use zori_engine::context::ContextWindow;
 use zori_engine::limits::{Limits, Unpriced};
-use zori_providers::catalog::{self, Api, Origin, ProviderFacts};
+use zori_providers::catalog::{self, Api, Origin, PriceList, ProviderFacts};
 use zori_providers::quirks::ToolStyle;
 
 use crate::settings::SessionSettings;
@@ -31,6 +31,8 @@ pub struct ModelSettings {
     pub tool_calls: Option<ToolStyle>,
     /// What must not get into files and messages.
     pub secrets: Secrets,
+    /// What the user says that models cost.
+    pub price_list: PriceList,
 }
 
 impl ModelSettings {
@@ -44,18 +46,19 @@ impl ModelSettings {
             context_window: None,
             tool_calls: None,
             secrets: Secrets::default(),
+            price_list: PriceList::default(),
         }
     }
 
     /// Returns what a model costs, if that is known. A local server's are free only as long as it is local.
     pub fn prices(&self, model: &str) -> Option<Prices> {
-        prices(self.facts, &self.base_url, model)
+        prices(self.facts, &self.base_url, &self.price_list, model)
     }
 
     /// Returns the same as a function that outlives the settings.
     pub fn pricing(&self) -> impl Fn(&str) -> Option<Prices> + Send + Sync + 'static {
-        let (facts, base_url) = (self.facts, self.base_url.clone());
-        move |model| prices(facts, &base_url, model)
+        let (facts, base_url, own) = (self.facts, self.base_url.clone(), self.price_list.clone());
+        move |model| prices(facts, &base_url, &own, model)
     }
 
     /// Returns the bound of a reply that requests should ask for: what was configured, else what the user or the
@@ -110,8 +113,12 @@ impl ModelSettings {
     }
 }
 
-fn prices(facts: &ProviderFacts, base_url: &str, model: &str) -> Option<Prices> {
-    if facts.is_local() && !is_loopback(base_url) { facts.model(model)?.prices } else { facts.prices(model) }
+/// Returns what a model costs at an address, if that is known.
+pub(crate) fn prices(facts: &ProviderFacts, base_url: &str, own: &PriceList, model: &str) -> Option<Prices> {
+    own.stated(facts, model).or_else(|| match facts.is_local() && !is_loopback(base_url) {
+        true => facts.model(model)?.prices,
+        false => facts.prices(model),
+    })
 }
 
 /// Returns whether a URL leads to this machine, and not just looks like it.
@@ -170,7 +177,7 @@ impl ModelError {
             }
             Self::Unpriced(_) => [
                 "use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)",
-                "say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`",
+                "say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file or in `prices.toml`, or set `allow_unpriced`",
                 "`--max-tokens-total N` limits tokens instead",
             ]
             .map(str::to_owned)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
-use zori_core::cost::Spent;
+use zori_core::cost::{Ledger, Spent};
 use zori_core::event::{NoticeLevel, TurnSummary};
 use zori_core::ids::SessionId;
 use zori_core::input::{Approval, Input, Prompt};
@@ -159,6 +159,8 @@ impl Session {
     pub async fn turn(&mut self, prompt: Prompt, peer: &mut impl Peer) -> TurnEnd {
         let _running = self.background.as_ref().map(OpenSession::turn);
         self.record_rewinds();
+        // A turn that was dropped may have left it narrowed.
+        self.engine.widen();
         let prompt = self.prepare_prompt(prompt, peer).await;
         self.recall(&prompt.text).await;
         self.network.prompt(&prompt);
@@ -231,6 +233,7 @@ impl Session {
                 event => drop(handle(event, *answers, &mut notes, peer)),
             }
         }
+        self.engine.widen();
         self.record_rewinds();
         let (notices, track) = self.network.turn_over();
         let error = notes.error.or_else(|| match &summary.outcome {
@@ -293,9 +296,10 @@ impl Session {
         self.engine.add_usage(usage)
     }
 
-    /// Returns why no further request may be sent, in a sentence: the day's budget is spent.
-    pub fn budget_refuses(&self) -> Option<String> {
-        self.engine.budget_refuses()
+    /// Returns what counts requests beyond this process, where a budget for the day has it counted. Whoever sends a request beside the
+    /// turns asks it first.
+    pub fn ledger(&self) -> Option<Arc<dyn Ledger>> {
+        self.engine.ledger()
     }
 
     /// Adds a text that goes with the next prompt, such as a file that it names.
@@ -430,6 +434,11 @@ impl Session {
     /// Uses another permission mode from the next call on. Whoever calls this speaks for the user.
     pub fn set_mode(&mut self, mode: ModeChoice, shell: ShellPolicy) {
         self.engine.set_mode(mode, shell);
+    }
+
+    /// Lets the shell be used, or not, from the next call on. Whoever calls this speaks for the user.
+    pub fn set_shell(&mut self, shell: ShellPolicy) {
+        self.engine.set_shell(shell);
     }
 
     /// Lets the model think so much from the next request on.

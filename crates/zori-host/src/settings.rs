@@ -20,7 +20,7 @@ use zori_store::Durability;
 use zori_tools::env::ShellProgram;
 use zori_tools::hooks::Hook;
 use zori_tools::spelling::Platform;
-use zori_tools::toolset::PatchModels;
+use zori_tools::toolset::{PatchModels, ReadBounds};
 
 use crate::agents::AgentDescription;
 use crate::audit::AuditSettings;
@@ -122,6 +122,7 @@ impl SessionSettings {
                 order: CallOrder::Together,
                 spelling: None,
                 patch_models: None,
+                remote_bounds: ReadBounds::DEFAULT,
             },
             undo: UndoSettings::off(),
             extensions: Extensions::default(),
@@ -263,4 +264,6 @@ pub struct ToolSettings {
     pub spelling: Option<Platform>,
     /// Which models edit by patches; `None` where all get the same tools.
     pub patch_models: Option<PatchModels>,
+    /// How much the calls of an agent on a server return where they do not say it.
+    pub remote_bounds: ReadBounds,
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::IndexError;
 
@@ -16,9 +16,12 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("memory.sql"),
     include_str!("plans_and_usage.sql"),
     include_str!("code_schema.sql"),
+    include_str!("code_vectors.sql"),
 ];
 /// How long a process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How often one that was too late asks again; each time somebody else was done meanwhile.
+const ASKED_AGAIN: usize = 32;
 
 /// Returns the file of a base directory.
 pub fn database_path(base: &Path) -> PathBuf {
@@ -37,6 +40,14 @@ pub struct Database {
 impl Database {
     /// Opens it for writing, and makes it where there is none.
     pub fn open(path: &Path) -> Result<Self, IndexError> {
+        match Self::open_locked(path) {
+            // A file system without locks looks to SQLite like somebody who never lets go (DB-5).
+            Err(IndexError::Locked(path)) if !can_lock(&path) => Err(IndexError::NoLocks(path)),
+            opened => opened,
+        }
+    }
+
+    fn open_locked(path: &Path) -> Result<Self, IndexError> {
         let failed = IndexError::at(path);
         let is_new = !path.exists();
         if let (true, Some(folder)) = (is_new, path.parent()) {
@@ -62,10 +73,16 @@ impl Database {
         if connection.is_readonly("main").map_err(&failed)? {
             return Err(IndexError::ReadOnly(path.to_owned()));
         }
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(&failed)?;
+        keep_log_beside(&connection).map_err(&failed)?;
         let mut database = Self { connection, path: path.to_owned(), _copy: None };
         database.migrate()?;
         Ok(database)
+    }
+
+    /// Has every commit wait until the disk has it, so that it outlives a loss of power, too (DB-1).
+    pub fn synced(self) -> Result<Self, IndexError> {
+        self.connection.execute_batch("PRAGMA synchronous = FULL").map_err(self.failed())?;
+        Ok(self)
     }
 
     /// Opens it for reading; nothing is created or changed, not even for a moment (D-33). A database that somebody has open is
@@ -198,6 +215,18 @@ impl Database {
     }
 }
 
+/// Returns whether files can be locked where a database is, by locking one of our own.
+fn can_lock(path: &Path) -> bool {
+    let probe = beside(path, "-lock");
+    let locked = match fs::File::options().create(true).append(true).open(&probe) {
+        Ok(file) => file.try_lock_shared(),
+        // Whoever cannot make a file has another trouble.
+        Err(_) => return true,
+    };
+    let _ = fs::remove_file(&probe);
+    !matches!(locked, Err(fs::TryLockError::Error(_)))
+}
+
 /// Fails if the file is damaged, looking at all of it.
 fn whole(path: &Path) -> Result<(), IndexError> {
     let facts = fs::metadata(path).map_err(IndexError::io(path))?;
@@ -215,6 +244,21 @@ fn whole(path: &Path) -> Result<(), IndexError> {
         "ok" => Ok(()),
         why => Err(IndexError::Damaged { path: path.to_owned(), why: why.to_owned() }),
     }
+}
+
+/// Has the database keep its log beside it (WAL). SQLite does not wait where two ask for that at once, and says that it is busy: whoever was too
+/// late waits as a writer does, and asks again.
+fn keep_log_beside(connection: &Connection) -> rusqlite::Result<()> {
+    let ask = || connection.pragma_update(None, "journal_mode", "WAL");
+    for _ in 0..ASKED_AGAIN {
+        match ask() {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                connection.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+            }
+            settled => return settled,
+        }
+    }
+    ask()
 }
 
 /// Fails unless it is a database of ours, or empty, of a version that is known.

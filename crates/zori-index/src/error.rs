@@ -22,6 +22,9 @@ pub enum IndexError {
     /// Another process keeps it locked.
     #[error("{} is in use by another process", .0.display())]
     Locked(PathBuf),
+    /// Its file system cannot lock files, as some network file systems cannot.
+    #[error("{} cannot be locked where it is", .0.display())]
+    NoLocks(PathBuf),
     /// It can be read and not written.
     #[error("{} cannot be written", .0.display())]
     ReadOnly(PathBuf),
@@ -43,6 +46,9 @@ impl IndexError {
                 "`zori memory rebuild` puts it aside and makes a new one from the session files; scheduled jobs have to be added again"
             }
             Self::Locked(_) => "try again when the other process is done",
+            Self::NoLocks(_) => {
+                "its file system cannot lock files, as some network file systems cannot: keep the base directory on a local disk"
+            }
             Self::ReadOnly(_) => "make the file and its folder writable",
             Self::Failed { .. } => "see what the message says of the file",
         }

@@ -8,6 +8,7 @@
 
 mod code;
 mod code_search;
+mod code_vectors;
 mod database;
 mod dream;
 mod embed;
@@ -30,6 +31,7 @@ mod vectors;
 
 pub use code::{CodeChange, CodeChunk, CodeContent, CodeFile, CodeStatus, CodeSymbol, KnownFile};
 pub use code_search::{CodeHit, CodeQuestion, MappedFile};
+pub use code_vectors::UnembeddedChunk;
 pub use database::{Database, database_path};
 pub use dream::{DreamGates, Dreamt};
 pub use error::IndexError;
@@ -42,5 +44,5 @@ pub use plans::{Plan, PlanStatus, Step, StepStatus};
 pub use project_store::{ProjectRow, ProjectStore, project_key, projects};
 pub use purge::{Counts, Kept};
 pub use recall::{Recalled, fitting, wrapped};
-pub use slots::{When, WhenError, day_begins, next_slot, zone_known};
+pub use slots::{When, WhenError, day_begins, next_slot, offset, zone_known};
 pub use vectors::{Likeness, Unembedded, VectorKind, built_in_vector, point_id};

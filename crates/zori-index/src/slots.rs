@@ -94,6 +94,12 @@ pub fn day_begins(now: i64, zone: &str) -> i64 {
     begin.map_or(now, |begin| begin.timestamp().as_second())
 }
 
+/// Returns how many seconds a time zone is ahead of UTC at a moment; 0 where the zone is not known.
+pub fn offset(now: i64, zone: &str) -> i32 {
+    let zone = zone_of(zone).unwrap_or(TimeZone::UTC);
+    Timestamp::from_second(now).map_or(0, |now| zone.to_offset(now).seconds())
+}
+
 fn zone_of(name: &str) -> Result<TimeZone, WhenError> {
     TimeZone::get(name).map_err(|_| WhenError::Zone(name.to_owned()))
 }

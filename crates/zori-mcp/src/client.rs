@@ -4,6 +4,7 @@
 //! [`McpServers`] is all servers of a run, on a thread of their own. A server is described by a [`ServerConfig`]; its program is started
 //! by whoever implements [`Launch`]. What a session is offered of them is [`Offers`].
 
+mod completion;
 pub mod config;
 mod content;
 mod elicitation;
@@ -21,9 +22,11 @@ mod server;
 mod servers;
 mod stdio;
 mod store;
+mod subscription;
 mod tool;
 mod tool_list;
 
+pub use self::completion::{CompletedArgument, TypedArgument};
 pub use self::config::{Defer, ReadServers, ServerConfig, Source, Trust, Variables, Way};
 pub use self::elicitation::{Elicits, Form, Forms};
 pub use self::known::KnownServers;

@@ -191,6 +191,7 @@ mod tests {
             header: None,
             options: options.iter().map(|label| option(label)).collect(),
             multiple,
+            secret: false,
         };
         let all =
             [choice("Who?", &[], false), choice("Which?", &["a", "b"], false), choice("All?", &["c"], true)];

@@ -7,7 +7,7 @@ mod prefix;
 
 use std::path::Path;
 
-use zori_core::permission::{Class, Decision, Verdict};
+use zori_core::permission::{Class, Decision, PathKind, Verdict};
 use zori_core::question::{Grant, GrantScope};
 use zori_core::tool::ToolKind;
 use zori_shell::{Command, Word};
@@ -81,33 +81,52 @@ fn helps(policy: &Policy, call: &Call, rules: &[String]) -> bool {
     !rules.is_empty() && understood && decide(&with, call).verdict == Verdict::Allow
 }
 
-/// This file; its folder; the workspace it is in.
+/// This file; its folder; the workspace it is in. A call about a folder is about all that is in it, so the folder itself is the narrowest that
+/// can be named: a rule for a folder covers what is below it.
 fn file(policy: &Policy, call: &Call, access: Access, path: &Path) -> Vec<Grant> {
-    let name = match (access, call.kind) {
-        (_, Some(ToolKind::Write)) => "Write",
-        (Access::Write, _) => "Edit",
-        (Access::Read, _) => "Read",
-    };
-    let Some(this) = escaped(path) else { return Vec::new() };
-    let mut grants = vec![Grant {
-        rules: vec![format!("{name}({this})")],
-        words: "this path".to_owned(),
-        scope: GrantScope::Call,
-        past: 0,
-    }];
-    let root = policy.workspace.roots.iter().find(|root| path.starts_with(root));
-    let folder = path.parent().filter(|folder| folder.parent().is_some());
+    let is_folder = is_folder(policy, call, path);
+    let root = policy.workspace.roots.iter().find(|root| path.starts_with(root)).map(|root| root.as_path());
+    let folder = if is_folder { Some(path) } else { path.parent() };
+    // All of a disk is no folder to be granted.
+    let folder = folder.filter(|folder| folder.parent().is_some());
+    let mut grants = Vec::new();
+    if !is_folder {
+        let name = match (access, call.kind) {
+            (_, Some(ToolKind::Write)) => "Write",
+            (Access::Write, _) => "Edit",
+            (Access::Read, _) => "Read",
+        };
+        let Some(this) = escaped(path) else { return Vec::new() };
+        grants.push(Grant {
+            rules: vec![format!("{name}({this})")],
+            words: "this path".to_owned(),
+            scope: GrantScope::Call,
+            past: 0,
+        });
+    }
     // `Write` is one tool; who lets a folder be changed means every way to change it.
     let family = if access == Access::Write { "Edit" } else { "Read" };
     for (folder, words) in [
-        (folder.filter(|folder| Some(*folder) != root.map(|root| root.as_path())), "anything in this folder"),
-        (root.map(|root| root.as_path()), "anything in the workspace"),
+        (folder.filter(|folder| Some(*folder) != root), "anything in this folder"),
+        (root, "anything in the workspace"),
     ] {
         if let Some(folder) = folder.and_then(escaped) {
             grants.push(like(format!("{family}({folder}/**)"), words));
         }
     }
     grants
+}
+
+/// Returns whether a path is that of a folder: as the disk says, else by the tool, which may have been given either.
+fn is_folder(policy: &Policy, call: &Call, path: &Path) -> bool {
+    match call.facts.of(path).kind {
+        PathKind::Folder => true,
+        PathKind::File | PathKind::Special => false,
+        PathKind::Missing | PathKind::Unknown => {
+            matches!(call.kind, Some(ToolKind::Ls | ToolKind::Glob | ToolKind::Grep))
+                || policy.workspace.roots.iter().any(|root| root == path)
+        }
+    }
 }
 
 /// These words; then by the words each command begins with.
@@ -185,6 +204,7 @@ fn escaped(path: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use zori_core::permission::PathFacts;
     use zori_core::tool::Effect;
 
     use super::*;
@@ -250,6 +270,49 @@ mod tests {
         assert_eq!(
             offered(ToolKind::Bash, mcp),
             ["any call of this tool: mcp__gh__get", "any tool of gh: mcp__gh"]
+        );
+    }
+
+    /// A call about a folder never leads to a rule about the one above it, whichever tool it is of.
+    #[test]
+    fn folders() {
+        let policy = policy("paranoid");
+        let offered = |kind: Option<ToolKind>, path: &str, on_disk: Option<PathKind>| {
+            let effect = Effect::Read(path.into());
+            let mut call = Call::new("tool", kind, &[effect], &policy.workspace);
+            if let Some(kind) = on_disk {
+                call.gather(|path| PathFacts { places: vec![path.to_owned()], kind, links: 1 });
+            }
+            let decision = decide(&policy, &call);
+            let line = |grant: Grant| format!("{}: {}", grant.words, grant.shown());
+            grants(&policy, &call, &decision).into_iter().map(line).collect::<Vec<_>>()
+        };
+        let workspace = "anything in the workspace: Read(//ws/**)";
+        for kind in [ToolKind::Ls, ToolKind::Glob, ToolKind::Grep].map(Some).into_iter().chain([None]) {
+            assert_eq!(offered(kind, "/ws", Some(PathKind::Folder)), [workspace], "{kind:?}");
+            assert_eq!(
+                offered(kind, "/ws/src", Some(PathKind::Folder)),
+                ["anything in this folder: Read(//ws/src/**)", workspace],
+                "{kind:?}"
+            );
+            assert_eq!(
+                offered(kind, "/out/d", Some(PathKind::Folder)),
+                ["anything in this folder: Read(//out/d/**)"],
+                "{kind:?}"
+            );
+            assert_eq!(offered(kind, "/", Some(PathKind::Folder)), [""; 0], "{kind:?}");
+            assert_eq!(
+                offered(kind, "/ws/a.rs", Some(PathKind::File)),
+                ["this path: Read(//ws/a.rs)", workspace],
+                "{kind:?}"
+            );
+        }
+        // Where nothing was looked up.
+        assert_eq!(offered(Some(ToolKind::Ls), "/ws", None), [workspace]);
+        assert_eq!(offered(None, "/ws", None), [workspace]);
+        assert_eq!(
+            offered(Some(ToolKind::Grep), "/ws/src", None),
+            ["anything in this folder: Read(//ws/src/**)", workspace]
         );
     }
 

@@ -142,6 +142,9 @@ impl ModeChoice {
     /// What the provider `agent-zero` starts with (DECISIONS 11).
     pub const AGENT_ZERO: Self = Self { mode: Mode::Default, source: ModeSource::AsAgentZero };
 
+    /// The names of that provider's own modes, from the one that asks most on.
+    pub const OF_AGENT_ZERO: &'static [&'static str] = AGENT_ZERO;
+
     /// Parses a name. Case does not matter; `None` for an unknown name.
     pub fn named(text: &str, protocol: Protocol) -> Option<Self> {
         let fits = |name: &&Name| {

@@ -6,7 +6,7 @@ use crate::blacklist::{self, BlacklistPattern};
 use crate::mode::{ModeChoice, ModeSource};
 use crate::paths::Workspace;
 use crate::rules::words::WordPattern;
-use crate::rules::{OwnedAnchors, RuleWarning, Rules, UnparsedRule};
+use crate::rules::{Only, OwnedAnchors, RuleWarning, Rules, UnparsedRule};
 
 /// The policy in force.
 #[derive(Clone, Debug)]
@@ -34,14 +34,38 @@ impl Policy {
             layer: Layer::Session,
             source: "approved in this session".into(),
         };
-        let anchors = OwnedAnchors {
+        let mut warnings = Vec::new();
+        self.rules.add(&written, &self.anchors(), &mut warnings);
+        warnings
+    }
+
+    /// Narrows calls to what rules cover, beside what only looks, until [`Policy::widen`]. It lets nothing run that would not; a rule that
+    /// cannot be read covers nothing.
+    pub fn narrow(&mut self, by: &str, rules: &[String]) {
+        let (anchors, mut read) = (self.anchors(), Rules::default());
+        for text in rules {
+            let written = UnparsedRule {
+                verdict: Verdict::Allow,
+                text: text.clone(),
+                layer: Layer::Session,
+                source: by.into(),
+            };
+            read.add(&written, &anchors, &mut Vec::new());
+        }
+        self.rules.only = Some(Only { by: by.to_owned(), rules: read.allow });
+    }
+
+    /// Takes that back.
+    pub fn widen(&mut self) {
+        self.rules.only = None;
+    }
+
+    fn anchors(&self) -> OwnedAnchors {
+        OwnedAnchors {
             home: self.workspace.home.clone(),
             workspace: self.workspace.cwd.clone(),
             rule_root: self.workspace.cwd.clone(),
-        };
-        let mut warnings = Vec::new();
-        self.rules.add(&written, &anchors, &mut warnings);
-        warnings
+        }
     }
 }
 

@@ -49,6 +49,17 @@ pub struct Rules {
     pub ask: Vec<Rule>,
     /// What is denied.
     pub deny: Vec<Rule>,
+    /// What calls are narrowed to for now.
+    pub only: Option<Only>,
+}
+
+/// What calls are narrowed to (CUS-3): beside what only looks, these rules have to cover a call.
+#[derive(Clone, Debug, Default)]
+pub struct Only {
+    /// Who narrows, such as `/fix`.
+    pub by: String,
+    /// What may still be done.
+    pub rules: Vec<Rule>,
 }
 
 /// A rule as it was found, not yet parsed.

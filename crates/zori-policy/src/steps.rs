@@ -13,11 +13,11 @@ use crate::blacklist;
 use crate::call::{MAX_COMMAND_BYTES, Part};
 use crate::classified::{AccessedPath, ClassifiedCall, FileAccess, RuleMatch, short};
 use crate::matching;
-use crate::mode::{Mode, ModeSource};
+use crate::mode::{Mode, ModeChoice, ModeSource};
 use crate::paths::{Access, in_system_tree};
-use crate::policy::Approver;
+use crate::policy::{Approver, Policy};
 use crate::rules::words::Fit;
-use crate::rules::{Scope, host};
+use crate::rules::{Only, Rules, Scope, host};
 use crate::table;
 
 /// A step of the decision.
@@ -183,7 +183,31 @@ fn by_mode(classified: &ClassifiedCall<'_>) -> Option<Finding> {
 fn denied(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     let rules = classified.policy.rules.deny.iter();
     let hit = rules.map(|rule| matching::restricts(rule, classified)).find(|(fit, _)| *fit == Fit::Yes);
-    hit.map(|(_, hit)| Finding::by(Verdict::Deny, &hit))
+    hit.map(|(_, hit)| Finding::by(Verdict::Deny, &hit)).or_else(|| narrowed(classified))
+}
+
+/// What a narrowed turn may not do: all that its rules do not cover, but for what only looks.
+fn narrowed(classified: &ClassifiedCall<'_>) -> Option<Finding> {
+    let policy = classified.policy;
+    let Only { by, rules } = policy.rules.only.as_ref()?;
+    let strict = Policy {
+        mode: ModeChoice { mode: Mode::DontAsk, source: ModeSource::ByName },
+        rules: Rules { allow: rules.clone(), ..Rules::default() },
+        ..policy.clone()
+    };
+    let strict = ClassifiedCall::new(&strict, classified.call);
+    let class = matching::coverage(&strict).uncovered?;
+    // A rule that names a command narrows to it, whatever the command then writes.
+    let named = !strict.shells.is_empty()
+        && strict.unresolved().is_none()
+        && matching::uncovered_commands(&strict).is_empty();
+    if named {
+        return None;
+    }
+    let names: Vec<&str> = rules.iter().map(|rule| &*rule.shown.text).collect();
+    let names = if names.is_empty() { "nothing".to_owned() } else { format!("`{}`", names.join("`, `")) };
+    let reason = format!("{by} allows {names} and what only looks, and this is {}", class.as_str());
+    Some(Finding::new(Verdict::Deny, reason).instead("Do what it allows, or say what else it would take."))
 }
 
 fn by_hook(classified: &ClassifiedCall<'_>) -> Option<Finding> {

@@ -94,12 +94,24 @@ pub struct Preface {
     pub signature: Option<String>,
     /// Lines for the user.
     pub status: Vec<String>,
+    /// Files that go along.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A file that goes to the server with a message (SRV-3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    pub filename: String,
+    pub bytes: Arc<[u8]>,
 }
 
 /// Builds what goes before a message. It may read the disk.
 pub trait PrefaceBuilder: Send + Sync {
     /// Returns what is due. `known` is the signature that was sent last in this chat; `None` where the chat is new.
     fn build(&self, known: Option<&str>, new_chat: bool) -> Preface;
+
+    /// So many files of the last [`build`](Self::build) have reached the server.
+    fn delivered(&self, _attachments: usize) {}
 }
 
 /// A server of Agent Zero.

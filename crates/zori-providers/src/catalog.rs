@@ -13,6 +13,7 @@ mod openai;
 mod openrouter;
 mod own;
 mod patching;
+mod price_list;
 mod vendors;
 
 #[cfg(feature = "http")]
@@ -26,6 +27,7 @@ pub use images::{ImageLimits, MAX_PROMPT_BYTES};
 pub use named::{BadProvider, NamedProvider};
 pub use own::{BadModel, Catalog, OwnModel, OwnPrices};
 pub use patching::edits_by_patch;
+pub use price_list::PriceList;
 
 /// A provider as configuration, help and error messages speak of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

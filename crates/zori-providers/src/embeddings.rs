@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use zori_core::cost::Prices;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::transport::{HttpRequest, Timeouts};
 
@@ -25,6 +26,38 @@ pub const LIMITS: Timeouts = Timeouts {
 const MAX_ANSWER: usize = 32 << 20;
 /// The longest vector.
 const MAX_DIMS: usize = 16_384;
+
+/// What a million tokens cost at the vendors, in micro-dollars, as of November 2026. An embedder is in no list of models to talk to.
+const PRICES: &[(&[&str], &str, u64)] = &[
+    (OPENAI, "text-embedding-3-small", 20_000),
+    (OPENAI, "text-embedding-3-large", 130_000),
+    (OPENAI, "text-embedding-ada-002", 100_000),
+    (&["gemini"], "gemini-embedding-001", 150_000),
+];
+const OPENAI: &[&str] = &["openai", "openai-chat", "codex"];
+/// How many bytes a token has where a server does not count: fewer than most texts have, so that nothing is free by mistake.
+const BYTES_A_TOKEN: u64 = 3;
+
+/// Returns what an embedder costs, where the user says nothing of it and it is known.
+pub fn prices(facts: &ProviderFacts, model: &str) -> Option<Prices> {
+    let known = PRICES.iter().find(|(names, id, _)| names.contains(&facts.name) && *id == model);
+    known.map(|(_, _, input)| Prices {
+        input: *input,
+        output: 0,
+        cache_read: *input,
+        cache_write: *input,
+        long: None,
+    })
+}
+
+/// Vectors of texts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embedded {
+    /// In the order of the texts. All have the same length.
+    pub vectors: Vec<Vec<f32>>,
+    /// How many tokens the texts have: as the server counted, else by their length.
+    pub tokens: u64,
+}
 
 /// A model that turns texts into vectors.
 #[derive(Clone, Debug)]
@@ -50,10 +83,15 @@ impl Embedder {
         format!("{}:{}", self.facts.name, self.model)
     }
 
-    /// Returns the vectors of at most [`BATCH`] texts, in their order. All have the same length.
-    pub async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ProviderFailure> {
+    /// Returns the name of the model alone.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Returns the vectors of at most [`BATCH`] texts.
+    pub async fn embed(&self, texts: &[&str]) -> Result<Embedded, ProviderFailure> {
         let body = self.post(texts)?;
-        let vectors = match self.facts.api {
+        let (vectors, counted) = match self.facts.api {
             Api::Gemini => gemini(&body, self).await?,
             _ => compatible(&body, self).await?,
         };
@@ -63,7 +101,8 @@ impl Embedder {
             let message = format!("{} returned something else than a vector for each text", self.name());
             return Err(ProviderFailure::new(FailureKind::Parse, message));
         }
-        Ok(vectors)
+        let bytes: u64 = texts.iter().map(|text| text.len() as u64).sum();
+        Ok(Embedded { vectors, tokens: counted.unwrap_or_else(|| bytes.div_ceil(BYTES_A_TOKEN)) })
     }
 
     fn post(&self, texts: &[&str]) -> Result<HttpRequest, ProviderFailure> {
@@ -101,19 +140,24 @@ impl Embedder {
     }
 }
 
-async fn compatible(request: &HttpRequest, embedder: &Embedder) -> Result<Vec<Vec<f32>>, ProviderFailure> {
+/// Vectors, and how many tokens the server counted.
+type Read = (Vec<Vec<f32>>, Option<u64>);
+
+async fn compatible(request: &HttpRequest, embedder: &Embedder) -> Result<Read, ProviderFailure> {
     let body = embedder.ask(request).await?;
     let answer: Answer = parse(&body)?;
     let mut data = answer.data;
     // Servers say which text each is of; in which order they come is theirs.
     data.sort_by_key(|vector| vector.index);
-    Ok(data.into_iter().map(|vector| vector.embedding).collect())
+    let tokens = answer.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
+    Ok((data.into_iter().map(|vector| vector.embedding).collect(), tokens))
 }
 
-async fn gemini(request: &HttpRequest, embedder: &Embedder) -> Result<Vec<Vec<f32>>, ProviderFailure> {
+async fn gemini(request: &HttpRequest, embedder: &Embedder) -> Result<Read, ProviderFailure> {
     let body = embedder.ask(request).await?;
     let answer: GeminiAnswer = parse(&body)?;
-    Ok(answer.embeddings.into_iter().map(|vector| vector.values).collect())
+    let tokens = answer.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
+    Ok((answer.embeddings.into_iter().map(|vector| vector.values).collect(), tokens))
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, ProviderFailure> {
@@ -131,6 +175,14 @@ struct Request<'a> {
 #[derive(Deserialize)]
 struct Answer {
     data: Vec<Embedding>,
+    usage: Option<Counted>,
+}
+
+/// OpenAI's count, and Gemini's by another name.
+#[derive(Deserialize)]
+struct Counted {
+    #[serde(alias = "promptTokenCount")]
+    prompt_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -164,6 +216,8 @@ struct GeminiPart<'a> {
 #[derive(Deserialize)]
 struct GeminiAnswer {
     embeddings: Vec<GeminiEmbedding>,
+    #[serde(rename = "usageMetadata")]
+    usage: Option<Counted>,
 }
 
 #[derive(Deserialize)]
@@ -206,7 +260,7 @@ mod tests {
         };
         let embedder = Embedder::new(catalog::provider(provider).unwrap(), endpoint, "m".into());
         let vectors = match embedder.embed(&["one", "two"]).await {
-            Ok(vectors) => format!("{vectors:?}"),
+            Ok(Embedded { vectors, tokens }) => format!("{vectors:?} {tokens}"),
             Err(failure) => failure.message,
         };
         let request = &transport.requests()[0];
@@ -215,19 +269,18 @@ mod tests {
 
     #[tokio::test]
     async fn the_endpoints() {
-        let answer =
-            r#"{"object":"list","data":[{"index":1,"embedding":[0.5,2]},{"index":0,"embedding":[1,0]}]}"#;
+        let answer = r#"{"object":"list","data":[{"index":1,"embedding":[0.5,2]},{"index":0,"embedding":[1,0]}],"usage":{"prompt_tokens":7,"total_tokens":7}}"#;
         for provider in ["openai", "ollama"] {
             assert_eq!(
                 asked(provider, Exchange::json(answer)).await,
-                "[[1.0, 0.0], [0.5, 2.0]]\nhttp://h/v1/embeddings\n\
+                "[[1.0, 0.0], [0.5, 2.0]] 7\nhttp://h/v1/embeddings\n\
                  {\"model\":\"m\",\"input\":[\"one\",\"two\"],\"encoding_format\":\"float\"}"
             );
         }
         let answer = r#"{"embeddings":[{"values":[1,0]},{"values":[0.5,2]}]}"#;
         assert_eq!(
             asked("gemini", Exchange::json(answer)).await,
-            "[[1.0, 0.0], [0.5, 2.0]]\nhttp://h/v1/models/m:batchEmbedContents\n\
+            "[[1.0, 0.0], [0.5, 2.0]] 2\nhttp://h/v1/models/m:batchEmbedContents\n\
              {\"requests\":[{\"model\":\"models/m\",\"content\":{\"parts\":[{\"text\":\"one\"}]}},\
              {\"model\":\"models/m\",\"content\":{\"parts\":[{\"text\":\"two\"}]}}]}"
         );

@@ -4,6 +4,7 @@
 //! knows the sessions; each session is a task (`acp/session_task.rs`) with an engine of its own. What the messages look like is
 //! `zori-acp`'s business, `docs/protocols/acp.md` says what they mean here.
 
+mod forms;
 mod registry;
 mod session_task;
 mod slash;

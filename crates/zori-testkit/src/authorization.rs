@@ -4,18 +4,14 @@
 //! refresh token is known. Its user consents at once, or refuses; [`AuthFault`] is what the token endpoint may have.
 
 use std::collections::BTreeMap;
-use std::io::{BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use zori_core::secret::{base64url, percent};
 
 use crate::browser::fields;
-use crate::http;
+use crate::loopback::{Answer, Loopback};
 use crate::server::Request;
 use crate::wait;
 
@@ -49,15 +45,8 @@ pub struct TokenOptions {
 /// The server. It ends when dropped.
 #[derive(Debug)]
 pub struct AuthorizationServer {
-    address: SocketAddr,
-    state: Arc<Shared>,
-    accepting: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    closing: AtomicBool,
-    state: Mutex<State>,
+    http: Loopback,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
@@ -80,8 +69,6 @@ struct Code {
 
 impl AuthorizationServer {
     pub fn start(fault: AuthFault, issue: TokenOptions) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
-        let address = listener.local_addr().expect("a bound socket has an address");
         let state = State {
             fault,
             issue,
@@ -90,24 +77,16 @@ impl AuthorizationServer {
             issued: Vec::new(),
             asked: Vec::new(),
         };
-        let shared = Arc::new(Shared { closing: AtomicBool::new(false), state: Mutex::new(state) });
-        let accepting = std::thread::spawn({
-            let shared = Arc::clone(&shared);
-            move || {
-                for stream in listener.incoming().flatten() {
-                    if shared.closing.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let shared = Arc::clone(&shared);
-                    std::thread::spawn(move || serve(stream, &shared));
-                }
-            }
+        let state = Arc::new(Mutex::new(state));
+        let http = Loopback::start(|_| {
+            let state = Arc::clone(&state);
+            move |request: &Request| lock(&state).answer(request)
         });
-        Self { address, state: shared, accepting: Some(accepting) }
+        Self { http, state }
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.http.url()
     }
 
     /// Returns the section of the config file that sends a provider's users here.
@@ -121,78 +100,33 @@ impl AuthorizationServer {
 
     /// Sets another fault from here on.
     pub fn set_fault(&self, fault: AuthFault) {
-        self.state.lock().fault = fault;
+        lock(&self.state).fault = fault;
     }
 
     /// Accepts a refresh token as one of its own.
     pub fn accept_refresh_token(&self, refresh_token: &str) {
-        self.state.lock().refresh_tokens.push(refresh_token.to_owned());
+        lock(&self.state).refresh_tokens.push(refresh_token.to_owned());
     }
 
     /// Returns every access token, refresh token and key it issued, in order.
     pub fn issued(&self) -> Vec<String> {
-        self.state.lock().issued.clone()
+        lock(&self.state).issued.clone()
     }
 
     /// Returns what the token endpoint was asked.
     pub fn asked(&self) -> Vec<Vec<(String, String)>> {
-        self.state.lock().asked.clone()
+        lock(&self.state).asked.clone()
     }
 
     /// Waits until the token endpoint was asked that often.
     #[track_caller]
     pub fn wait_for_asked(&self, count: usize) {
-        wait::until(format_args!("token request {count}"), || self.state.lock().asked.len() >= count);
+        wait::until(format_args!("token request {count}"), || lock(&self.state).asked.len() >= count);
     }
 }
 
-impl Drop for AuthorizationServer {
-    fn drop(&mut self) {
-        self.state.closing.store(true, Ordering::Relaxed);
-        // Wakes the accepting thread, which sees the flag.
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.accepting.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What the server answers.
-enum Answer {
-    Redirect(String),
-    Json(u16, Value),
-    Page(&'static str),
-    Never,
-}
-
-fn serve(mut stream: TcpStream, shared: &Shared) {
-    let Ok(read_half) = stream.try_clone() else { return };
-    let mut reader = BufReader::new(read_half);
-    let Ok(Some(request)) = http::read_request(&mut reader) else { return };
-    let answer = shared.lock().answer(&request);
-    let (status, content_type, location, body) = match answer {
-        Answer::Redirect(to) => (302, "text/plain", Some(to), String::new()),
-        Answer::Json(status, body) => (status, "application/json", None, body.to_string()),
-        Answer::Page(page) => (200, "text/html", None, page.to_owned()),
-        Answer::Never => {
-            wait::until("the end of the server", || shared.closing.load(Ordering::Relaxed));
-            return;
-        }
-    };
-    let mut headers = vec![
-        ("content-type".to_owned(), content_type.to_owned()),
-        ("content-length".to_owned(), body.len().to_string()),
-        ("connection".to_owned(), "close".to_owned()),
-    ];
-    headers.extend(location.map(|to| ("location".to_owned(), to)));
-    // A client that breaks off is the client's business.
-    let _ = http::write_head(&mut stream, status, &headers).and_then(|()| stream.write_all(body.as_bytes()));
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl State {
@@ -221,7 +155,10 @@ impl State {
         match self.fault {
             AuthFault::None | AuthFault::Denied => None,
             AuthFault::Status(status) => Some(refused(status, "server_error")),
-            AuthFault::Garbage => Some(Answer::Page("<html>Welcome!</html>")),
+            AuthFault::Garbage => {
+                let page = vec![("content-type", "text/html".to_owned())];
+                Some(Answer::Whole(200, page, "<html>Welcome!</html>".to_owned()))
+            }
             AuthFault::Stall => Some(Answer::Never),
         }
     }
@@ -239,12 +176,12 @@ impl State {
         }
         let (back, state) = (get("redirect_uri"), percent(get("state")));
         if self.fault == AuthFault::Denied {
-            return Answer::Redirect(format!(
+            return Answer::redirect(format!(
                 "{back}?error=access_denied&error_description=The+user+said+no&state={state}"
             ));
         }
         let code = self.code(get("code_challenge"), back);
-        Answer::Redirect(format!("{back}?code={code}&state={state}"))
+        Answer::redirect(format!("{back}?code={code}&state={state}"))
     }
 
     fn authorize_key(&mut self, asked: &BTreeMap<String, String>) -> Answer {
@@ -254,7 +191,7 @@ impl State {
         }
         let back = get("callback_url");
         let code = self.code(get("code_challenge"), back);
-        Answer::Redirect(format!("{back}?code={code}"))
+        Answer::redirect(format!("{back}?code={code}"))
     }
 
     fn code(&mut self, challenge: &str, redirect_uri: &str) -> String {
@@ -302,12 +239,12 @@ impl State {
             body["refresh_token"] = json!(refresh);
             self.refresh_tokens.push(refresh);
         }
-        Answer::Json(200, body)
+        Answer::json(200, &body)
     }
 
     fn key(&mut self, code: &str, verifier: &str) -> Answer {
         match self.redeem(code, verifier) {
-            Some(_) => Answer::Json(200, json!({"key": self.give("key"), "user_id": "u"})),
+            Some(_) => Answer::json(200, &json!({"key": self.give("key"), "user_id": "u"})),
             None => refused(403, "invalid code or verifier"),
         }
     }
@@ -321,7 +258,7 @@ impl State {
 }
 
 fn refused(status: u16, error: &str) -> Answer {
-    Answer::Json(status, json!({"error": error}))
+    Answer::json(status, &json!({"error": error}))
 }
 
 #[cfg(test)]
@@ -340,16 +277,15 @@ mod tests {
 
     fn status(answer: &Answer) -> u16 {
         match answer {
-            Answer::Json(status, _) => *status,
-            Answer::Redirect(_) => 302,
-            Answer::Page(_) | Answer::Never => 0,
+            Answer::Whole(status, ..) => *status,
+            Answer::Events(_) | Answer::Never => 0,
         }
     }
 
     #[test]
     fn a_code_is_good_once_and_for_its_verifier() {
         let server = AuthorizationServer::start(AuthFault::None, ISSUE);
-        let mut state = server.state.lock();
+        let mut state = lock(&server.state);
         let ask = |state: &mut State, code: &str, verifier: &str| {
             let fields = [
                 ("grant_type", "authorization_code"),
@@ -372,7 +308,7 @@ mod tests {
     fn a_rotated_refresh_token_is_good_once() {
         let server = AuthorizationServer::start(AuthFault::None, ISSUE);
         server.accept_refresh_token("first");
-        let mut state = server.state.lock();
+        let mut state = lock(&server.state);
         let fields = [("grant_type", "refresh_token"), ("client_id", CLIENT_ID), ("refresh_token", "first")];
         let mut ask = || status(&state.token(&form(&fields)));
         assert_eq!([ask(), ask()], [200, 400]);

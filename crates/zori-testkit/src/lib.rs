@@ -41,3 +41,4 @@ pub mod wait;
 
 mod capture;
 mod http;
+mod loopback;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::env::TestEnv;
 
 /// The script. Its first argument says how it behaves; tools: `add`, `fail`, `slow`, `die`, `ask`, `look`.
-const SCRIPT: &str = r#"
+pub const SCRIPT: &str = r#"
 mode=${1:-plain}
 lists=0
 say() { printf '%s\n' "$1"; }

@@ -2,18 +2,15 @@
 //! refresh tokens that are good once. It takes down what it was asked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use zori_core::secret::{base64url, percent};
 
 use crate::browser::fields;
-use crate::http;
+use crate::loopback::{Answer, Loopback};
 use crate::server::Request;
 
 /// How the server misbehaves.
@@ -38,15 +35,8 @@ pub enum McpAuthFault {
 /// The server. It ends when dropped.
 #[derive(Debug)]
 pub struct McpHttpServer {
-    address: SocketAddr,
-    shared: Arc<Shared>,
-    accepting: Option<JoinHandle<()>>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    closing: AtomicBool,
-    state: Mutex<State>,
+    http: Loopback,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
@@ -65,49 +55,48 @@ struct State {
     refresh: BTreeSet<String>,
     made: usize,
     log: Vec<String>,
+    /// Whether it speaks 2026-07-28 and nothing else.
+    modern: bool,
+    /// Its tools.
+    tools: Vec<String>,
+    /// Who hears of changes.
+    subscribers: Vec<Sender<Value>>,
 }
 
 impl McpHttpServer {
     /// Starts a server that wants a login.
     pub fn start(fault: McpAuthFault, expires_in: u64) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a loopback port can be had");
-        let address = listener.local_addr().expect("a bound socket has an address");
-        let state = State {
-            base: format!("http://{address}"),
-            fault,
-            expires_in,
-            open: false,
-            call_scope: None,
-            codes: BTreeMap::new(),
-            access: BTreeMap::new(),
-            refresh: BTreeSet::new(),
-            made: 0,
-            log: Vec::new(),
-        };
-        let shared = Arc::new(Shared { closing: AtomicBool::new(false), state: Mutex::new(state) });
-        let accepting = std::thread::spawn({
-            let shared = Arc::clone(&shared);
-            move || {
-                for stream in listener.incoming().flatten() {
-                    if shared.closing.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let shared = Arc::clone(&shared);
-                    std::thread::spawn(move || serve(stream, &shared));
-                }
-            }
+        let mut state = None;
+        let http = Loopback::start(|address| {
+            let shared = Arc::new(Mutex::new(State {
+                base: format!("http://{address}"),
+                fault,
+                expires_in,
+                open: false,
+                call_scope: None,
+                codes: BTreeMap::new(),
+                access: BTreeMap::new(),
+                refresh: BTreeSet::new(),
+                made: 0,
+                log: Vec::new(),
+                modern: false,
+                tools: vec!["who".to_owned()],
+                subscribers: Vec::new(),
+            }));
+            state = Some(Arc::clone(&shared));
+            move |request: &Request| shared.lock().unwrap_or_else(PoisonError::into_inner).answer(request)
         });
-        Self { address, shared, accepting: Some(accepting) }
+        Self { http, state: state.expect("the server was made") }
     }
 
     /// Returns where it is.
     pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
+        format!("{}/mcp", self.http.url())
     }
 
     /// Returns who gives out its tokens.
     pub fn issuer(&self) -> String {
-        format!("http://{}", self.address)
+        self.http.url()
     }
 
     /// Wants no token from now on.
@@ -137,41 +126,33 @@ impl McpHttpServer {
         self.lock().log.clone()
     }
 
+    /// Speaks 2026-07-28 from now on, and nothing else.
+    pub fn speak_newest(&self) {
+        self.lock().modern = true;
+    }
+
+    /// Has one more tool from now on, and says so to whoever wants to hear it.
+    pub fn add_tool(&self, name: &str) {
+        let mut state = self.lock();
+        state.tools.push(name.to_owned());
+        let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {}});
+        state.subscribers.retain(|subscriber| subscriber.send(changed.clone()).is_ok());
+    }
+
+    /// Adds a tool and says so to nobody: whoever heard of changes is cut off first.
+    pub fn add_tool_unheard(&self, name: &str) {
+        let mut state = self.lock();
+        state.subscribers.clear();
+        state.tools.push(name.to_owned());
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Drop for McpHttpServer {
-    fn drop(&mut self) {
-        self.shared.closing.store(true, Ordering::Relaxed);
-        // Wakes the accepting thread, which sees the flag.
-        let _ = TcpStream::connect(self.address);
-        if let Some(thread) = self.accepting.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// What is answered: a status, headers and a body.
-type Answer = (u16, Vec<(&'static str, String)>, String);
-
-fn serve(mut stream: TcpStream, shared: &Shared) {
-    let Ok(read_half) = stream.try_clone() else { return };
-    let Ok(Some(request)) = http::read_request(&mut BufReader::new(read_half)) else { return };
-    let (status, more, body) = shared.state.lock().unwrap_or_else(PoisonError::into_inner).answer(&request);
-    let mut headers = vec![
-        ("content-type".to_owned(), "application/json".to_owned()),
-        ("content-length".to_owned(), body.len().to_string()),
-        ("connection".to_owned(), "close".to_owned()),
-    ];
-    headers.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
-    // A client that breaks off is the client's business.
-    let _ = http::write_head(&mut stream, status, &headers).and_then(|()| stream.write_all(body.as_bytes()));
 }
 
 fn plain(status: u16, body: Value) -> Answer {
-    (status, Vec::new(), body.to_string())
+    Answer::json(status, &body)
 }
 
 impl State {
@@ -241,7 +222,7 @@ impl State {
             percent(get("state")),
             percent(from)
         );
-        (302, vec![("location", place)], String::new())
+        Answer::redirect(place)
     }
 
     fn token(&mut self, asked: &BTreeMap<String, String>) -> Answer {
@@ -284,24 +265,30 @@ impl State {
         let place = format!("resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", self.base);
         if scope.is_none() && !self.open {
             self.log.push(format!("{method} 401"));
-            return (401, vec![("www-authenticate", format!("Bearer {place}"))], String::new());
+            return Answer::Whole(401, vec![("www-authenticate", format!("Bearer {place}"))], String::new());
         }
         if let Some(wanted) = self.call_scope.clone().filter(|_| method == "tools/call")
             && !scope.unwrap_or_default().split(' ').any(|word| word == wanted)
         {
             self.log.push(format!("{method} 403"));
             let words = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\", {place}");
-            return (403, vec![("www-authenticate", words)], String::new());
+            return Answer::Whole(403, vec![("www-authenticate", words)], String::new());
         }
         self.log.push(method.clone());
         let params = &message["params"];
         let result = match method.as_str() {
-            "initialize" => {
+            "server/discover" if self.modern => {
+                json!({"supportedVersions": ["2026-07-28"], "serverInfo": {"name": "http", "version": "2"},
+                "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "completions": {}}})
+            }
+            "subscriptions/listen" if self.modern => return self.subscribe(&message),
+            "initialize" if !self.modern => {
                 json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "http", "version": "1"},
-                "capabilities": {"tools": {}, "resources": {}, "prompts": {}}})
+                "capabilities": {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}})
             }
             "tools/list" => {
-                json!({"tools": [{"name": "who", "description": "Says who is there", "inputSchema": {"type": "object"}}]})
+                let tool = |name: &String| json!({"name": name, "description": "Says who is there", "inputSchema": {"type": "object"}});
+                json!({"tools": self.tools.iter().map(tool).collect::<Vec<_>>()})
             }
             "tools/call" => json!({"content": [{"type": "text", "text": "it is you"}]}),
             "resources/list" => {
@@ -321,13 +308,34 @@ impl State {
                 );
                 json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}]})
             }
-            _ if message["id"].is_null() => return (202, Vec::new(), String::new()),
+            "completion/complete"
+                if params["ref"]["name"] == "greet" && params["argument"]["name"] == "whom" =>
+            {
+                let typed = params["argument"]["value"].as_str().unwrap_or_default();
+                let known =
+                    ["Ada", "Alan Turing", "Grace"].into_iter().filter(|name| name.starts_with(typed));
+                json!({"completion": {"values": known.collect::<Vec<_>>(), "hasMore": false}})
+            }
+            _ if message["id"].is_null() => return Answer::Whole(202, Vec::new(), String::new()),
             _ => {
                 let error = json!({"code": -32601, "message": format!("no {method}")});
                 return plain(400, json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));
             }
         };
         let session = vec![("mcp-session-id", "session-1".to_owned())];
-        (200, session, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string())
+        let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
+        Answer::Whole(200, session, body)
+    }
+
+    /// Opens a stream that tells of changes: first that it does.
+    fn subscribe(&mut self, message: &Value) -> Answer {
+        let (sender, events) = mpsc::channel();
+        let wanted = &message["params"]["notifications"];
+        let params = json!({"notifications": wanted, "_meta": {"io.modelcontextprotocol/subscriptionId": message["id"]}});
+        let said =
+            json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params});
+        sender.send(said).expect("the stream is not closed yet");
+        self.subscribers.push(sender);
+        Answer::Events(events)
     }
 }

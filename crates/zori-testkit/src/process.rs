@@ -5,9 +5,19 @@ use std::fs;
 
 /// Returns the letter of a process's state, such as `R`, `S`, `T` or `Z`; `None` if there is no such process.
 pub fn state(pid: impl Display) -> Option<char> {
+    fields(pid)?.first()?.chars().next()
+}
+
+/// Returns how many ticks of processor time a process has used.
+pub fn ticks(pid: impl Display) -> u64 {
+    let fields = fields(pid).unwrap_or_default();
+    fields.iter().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// The fields behind a process's name, which stands in brackets and may hold anything.
+fn fields(pid: impl Display) -> Option<Vec<String>> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Its name comes before, in brackets, and may hold anything.
-    stat.rsplit_once(") ")?.1.chars().next()
+    Some(stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned).collect())
 }
 
 /// Returns whether a process is there and not only waiting to be reaped.
@@ -32,5 +42,11 @@ mod tests {
         crate::wait::until("it to end", || is_zombie(child.id()));
         assert!(!is_alive(child.id()));
         child.wait().expect("it is ours");
+    }
+
+    #[test]
+    fn time_that_was_used() {
+        crate::wait::until("a tick", || ticks(std::process::id()) > 0);
+        assert_eq!(ticks(4_194_305), 0);
     }
 }

@@ -26,11 +26,11 @@ impl Random {
 /// How many cases a test runs: what CI can afford, or all of them under `cargo xtask soak` (DECISIONS 34), or that part of them which
 /// `ZORI_SOAK_PERCENT` names. Where fewer cases mean larger steps, the two are the other way round.
 pub fn cases(in_ci: usize, in_full: usize) -> usize {
-    if std::env::var_os("ZORI_SOAK").is_none() {
-        return in_ci;
-    }
     let percent = std::env::var("ZORI_SOAK_PERCENT").ok().and_then(|text| text.parse::<usize>().ok());
-    part(in_ci, in_full, percent.unwrap_or(100))
+    match percent.or(std::env::var_os("ZORI_SOAK").map(|_| 100)) {
+        Some(percent) => part(in_ci, in_full, percent),
+        None => in_ci,
+    }
 }
 
 fn part(in_ci: usize, in_full: usize, percent: usize) -> usize {

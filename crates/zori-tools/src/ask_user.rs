@@ -157,6 +157,7 @@ fn choices(args: &RawValue) -> Result<Vec<Choice>, String> {
             header: asked.header.filter(|header| !header.trim().is_empty()),
             options: asked.options.into_iter().map(option).collect(),
             multiple: asked.multi_select,
+            secret: false,
         })
     };
     args.questions.into_iter().enumerate().map(choice).collect()
@@ -226,6 +227,7 @@ mod tests {
             header: None,
             options,
             multiple,
+            secret: false,
         };
         assert_eq!(
             runtime().block_on((AskUser {}).preview(&args)),

@@ -1,12 +1,13 @@
 //! The workspace as text, for a model that cannot look for itself: its files, some of their beginnings, the state of its
 //! repository. The same workspace gives the same bytes; building it never fails.
 //!
-//! `tree` walks, `preview` reads beginnings, `git_status` asks git, `block` lays it all out (CB-5).
+//! `tree` names the files that `walk` finds, `preview` reads beginnings, `git_status` asks git, `block` lays it all out (CB-5).
 
 mod block;
 mod git_status;
 mod preview;
 mod tree;
+mod walk;
 
 use std::path::PathBuf;
 

@@ -8,27 +8,24 @@ pub mod nearest;
 use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::question::{FileDiff, Preview};
-use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::question::FileDiff;
+use zori_core::tool::{Leniency, ToolCode, ToolKind, ToolOutput};
 
 use self::apply::{ReplaceCount, ReplaceError};
 use crate::atomic::{AttributeSource, StagedFile};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
-use crate::env::ToolEnv;
 use crate::matching::{self, guard};
+use crate::one_file::{FileChangeArgs, FileTool, NamedFile};
 use crate::open_dir::{NameInDir, OpenError};
 use crate::seen::{SeenFiles, SeenState};
 use crate::target::Target;
 use crate::textfile::{self, Encoding, FileError, Loaded};
 use crate::write::failed;
-use crate::{blocking, paths, preview};
+use crate::{paths, preview};
 
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Edit,
@@ -68,13 +65,12 @@ const FIRST: Param = Param {
     about: "replace only so many, from the start",
 };
 
-pub struct Edit {
-    env: Arc<ToolEnv>,
-    seen: Arc<SeenFiles>,
-}
+/// The tool.
+pub type Edit = FileTool<Args>;
 
+/// What it is asked for.
 #[derive(Deserialize)]
-struct Args {
+pub struct Args {
     path: String,
     #[serde(flatten)]
     replacement: Replacement,
@@ -101,41 +97,19 @@ struct Data {
     now: Option<String>,
 }
 
-impl Edit {
-    /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
-        Self { env, seen }
-    }
-}
+impl FileChangeArgs for Args {
+    const KIND: ToolKind = DEF.kind;
 
-impl Tool for Edit {
-    fn kind(&self) -> Option<ToolKind> {
-        Some(DEF.kind)
+    fn path(&self) -> &str {
+        &self.path
     }
 
-    fn effects(&self, args: &RawValue) -> Vec<Effect> {
-        let args: Args = crate::args::typed(args);
-        vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    fn preview(self, file: NamedFile<'_>) -> Result<Vec<FileDiff>, ToolOutput> {
+        previewed(&target(file.target, file.path)?, &[self.replacement], file.seen, file.leniency)
     }
 
-    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
-        let args: Args = crate::args::typed(raw);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(preview::plan(raw, move || {
-            previewed(&target(Target::found(&path), &path)?, &[args.replacement], &seen, leniency)
-        }))
-    }
-
-    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
-        let args: Args = crate::args::typed(args);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            target(Target::from_snapshot(&cx.snapshot, &path), &path)
-                .and_then(|target| change_file(&target, &[args.replacement], &seen, leniency, cancel))
-                .unwrap_or_else(|failure| failure)
-        }))
+    fn change(self, file: NamedFile<'_>, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+        change_file(&target(file.target, file.path)?, &[self.replacement], file.seen, file.leniency, cancel)
     }
 }
 

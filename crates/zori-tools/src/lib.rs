@@ -33,6 +33,7 @@ pub mod mended_path;
 pub mod multi_edit;
 pub mod notebook;
 pub mod notebook_edit;
+pub mod one_file;
 pub mod open_dir;
 pub mod patch;
 pub mod paths;

@@ -1,19 +1,13 @@
 //! `multi_edit`: several replacements in one file, one after another, all or none.
 
-use std::sync::Arc;
-
 use serde::Deserialize;
-use serde_json::value::RawValue;
-use zori_core::BoxFuture;
-use zori_core::question::Preview;
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::cancel::Cancel;
+use zori_core::question::FileDiff;
+use zori_core::tool::{ToolCode, ToolKind, ToolOutput};
 
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::edit::{self, Replacement, change_file, previewed, target};
-use crate::env::ToolEnv;
-use crate::seen::SeenFiles;
-use crate::target::Target;
-use crate::{blocking, paths, preview};
+use crate::one_file::{FileChangeArgs, FileTool, NamedFile};
 
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::MultiEdit,
@@ -30,54 +24,31 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-pub struct MultiEdit {
-    env: Arc<ToolEnv>,
-    seen: Arc<SeenFiles>,
-}
+/// The tool.
+pub type MultiEdit = FileTool<Args>;
 
+/// What it is asked for.
 #[derive(Deserialize)]
-struct Args {
+pub struct Args {
     path: String,
     edits: Vec<Replacement>,
 }
 
-impl MultiEdit {
-    /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
-        Self { env, seen }
-    }
-}
+impl FileChangeArgs for Args {
+    const KIND: ToolKind = DEF.kind;
 
-impl Tool for MultiEdit {
-    fn kind(&self) -> Option<ToolKind> {
-        Some(DEF.kind)
+    fn path(&self) -> &str {
+        &self.path
     }
 
-    fn effects(&self, args: &RawValue) -> Vec<Effect> {
-        let args: Args = crate::args::typed(args);
-        vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    fn preview(self, file: NamedFile<'_>) -> Result<Vec<FileDiff>, ToolOutput> {
+        check(&self.edits)?;
+        previewed(&target(file.target, file.path)?, &self.edits, file.seen, file.leniency)
     }
 
-    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
-        let args: Args = crate::args::typed(raw);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(preview::plan(raw, move || {
-            check(&args.edits)?;
-            previewed(&target(Target::found(&path), &path)?, &args.edits, &seen, leniency)
-        }))
-    }
-
-    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
-        let args: Args = crate::args::typed(args);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            check(&args.edits)
-                .and_then(|()| target(Target::from_snapshot(&cx.snapshot, &path), &path))
-                .and_then(|target| change_file(&target, &args.edits, &seen, leniency, cancel))
-                .unwrap_or_else(|failure| failure)
-        }))
+    fn change(self, file: NamedFile<'_>, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+        check(&self.edits)?;
+        change_file(&target(file.target, file.path)?, &self.edits, file.seen, file.leniency, cancel)
     }
 }
 

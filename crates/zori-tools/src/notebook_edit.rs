@@ -1,22 +1,18 @@
 //! `notebook_edit`: replaces, inserts or deletes one cell of a Jupyter notebook; the rest of the file keeps its bytes.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::question::Preview;
-use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::question::FileDiff;
+use zori_core::tool::{Leniency, ToolCode, ToolKind, ToolOutput};
 
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::edit::{self, Held, target};
-use crate::env::ToolEnv;
 use crate::notebook::{self, CellKind, Change, Changed};
+use crate::one_file::{FileChangeArgs, FileTool, NamedFile};
 use crate::seen::SeenFiles;
 use crate::target::Target;
-use crate::{blocking, paths, preview};
+use crate::{paths, preview};
 
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::NotebookEdit,
@@ -60,13 +56,12 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-pub struct NotebookEdit {
-    env: Arc<ToolEnv>,
-    seen: Arc<SeenFiles>,
-}
+/// The tool.
+pub type NotebookEdit = FileTool<Args>;
 
+/// What it is asked for.
 #[derive(Deserialize)]
-struct Args {
+pub struct Args {
     path: String,
     cell: Option<String>,
     source: Option<String>,
@@ -89,43 +84,21 @@ struct Data {
     note: Option<String>,
 }
 
-impl NotebookEdit {
-    /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
-        Self { env, seen }
-    }
-}
+impl FileChangeArgs for Args {
+    const KIND: ToolKind = DEF.kind;
 
-impl Tool for NotebookEdit {
-    fn kind(&self) -> Option<ToolKind> {
-        Some(DEF.kind)
+    fn path(&self) -> &str {
+        &self.path
     }
 
-    fn effects(&self, args: &RawValue) -> Vec<Effect> {
-        let args: Args = crate::args::typed(args);
-        vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    fn preview(self, file: NamedFile<'_>) -> Result<Vec<FileDiff>, ToolOutput> {
+        let target = target(file.target, file.path)?;
+        let (held, changed) = planned(&target, &self, file.seen, file.leniency)?;
+        Ok(vec![preview::diff(&target.path, Some(&held.loaded.text), Some(&changed.text))])
     }
 
-    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
-        let args: Args = crate::args::typed(raw);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(preview::plan(raw, move || {
-            let target = target(Target::found(&path), &path)?;
-            let (held, changed) = planned(&target, &args, &seen, leniency)?;
-            Ok(vec![preview::diff(&target.path, Some(&held.loaded.text), Some(&changed.text))])
-        }))
-    }
-
-    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
-        let args: Args = crate::args::typed(args);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            target(Target::from_snapshot(&cx.snapshot, &path), &path)
-                .and_then(|target| change_cell(&target, args, &seen, leniency, cancel))
-                .unwrap_or_else(|failure| failure)
-        }))
+    fn change(self, file: NamedFile<'_>, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+        change_cell(&target(file.target, file.path)?, self, file.seen, file.leniency, cancel)
     }
 }
 
@@ -194,6 +167,8 @@ fn wanted(args: &Args) -> Result<Change<'_>, ToolOutput> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::testing::{Scratch, call};
 

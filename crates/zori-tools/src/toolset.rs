@@ -74,8 +74,39 @@ pub struct ToolSet {
     env: Arc<ToolEnv>,
     /// Whose spelling of paths the tools get; `None` where they get what the model wrote.
     spelling: Option<Platform>,
-    /// Whether paths may lead out of the workspace, as far as the policy lets them.
-    confined: bool,
+    /// How much an agent on a server gets at once; its paths may not lead out of the workspace. `None`: as far as the policy lets them.
+    confined: Option<ReadBounds>,
+}
+
+/// How much a remote agent's calls return where they do not say it: the bounds of what it is told of the workspace anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadBounds {
+    /// Bytes of a file.
+    pub file_bytes: usize,
+    /// How deep folders are listed.
+    pub depth: usize,
+    /// How many files are listed.
+    pub files: usize,
+}
+
+impl ReadBounds {
+    /// The defaults of the settings for that (`context` in the config).
+    pub const DEFAULT: Self = Self { file_bytes: 6_000, depth: 4, files: 200 };
+
+    /// Puts them into the arguments of a call.
+    fn fill(self, kind: ToolKind, map: &mut Map<String, Value>) {
+        let mut fill = |name: &str, bound: usize| {
+            map.entry(name).or_insert_with(|| bound.into());
+        };
+        match kind {
+            ToolKind::Read => fill("max_bytes", self.file_bytes),
+            ToolKind::Ls => {
+                fill("max_depth", self.depth);
+                fill("max_files", self.files);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Returns whether a model has learnt to edit files by patches.
@@ -196,13 +227,13 @@ impl ToolSet {
             patching: None,
             env,
             spelling: None,
-            confined: false,
+            confined: None,
         }
     }
 
-    /// Refuses every path that is absolute or leads out of the workspace.
-    pub fn confined(mut self) -> Self {
-        self.confined = true;
+    /// Refuses every path that is absolute or leads out of the workspace, and returns so much where a call does not say how much it wants.
+    pub fn confined(mut self, bounds: ReadBounds) -> Self {
+        self.confined = Some(bounds);
         self
     }
 
@@ -392,6 +423,9 @@ impl ToolSet {
         }
         let tool = def(entry.kind);
         notes.extend(foreign::fields(entry.kind, tool, &entry.field_names(tool), &mut map));
+        if let Some(bounds) = self.confined {
+            bounds.fill(entry.kind, &mut map);
+        }
         let canonical = entry.canonical(tool, map).map_err(|bad| invalid(entry, bad))?;
         let (canonical, note) = self.with_path(entry.kind, canonical);
         notes.extend(note);
@@ -507,7 +541,7 @@ impl Toolbox for ToolSet {
         let found = self.tools.iter().find(|(offered, _)| offered.kind == entry.kind);
         let (shown, tool) = found.cloned().expect("`entry` finds only tools that are offered");
         let effects = tool.effects(&canonical);
-        if self.confined {
+        if self.confined.is_some() {
             let asked = crate::args::object(args.get()).unwrap_or_default();
             if let Some(why) = confined::refusal(&self.env.root, entry.kind, &asked, &effects) {
                 return Err(self.bad_call(ToolCode::InvalidInput, why));

@@ -4,24 +4,21 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use zori_core::BoxFuture;
 use zori_core::cancel::Cancel;
-use zori_core::question::{FileDiff, Preview};
-use zori_core::tool::{Effect, Leniency, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
+use zori_core::question::FileDiff;
+use zori_core::tool::{Leniency, ToolCode, ToolKind, ToolOutput};
 
 use crate::atomic::{AttributeSource, StagedFile, WriteError};
 use crate::change::file_change;
 use crate::def::{Need, Param, ToolDef, Ty};
-use crate::env::ToolEnv;
 use crate::matching::guard;
+use crate::one_file::{FileChangeArgs, FileTool, NamedFile};
 use crate::open_dir::{FileMeta, NameInDir, OpenError};
 use crate::seen::{SeenFiles, SeenState};
 use crate::target::{self, Target};
-use crate::{blocking, paths, preview, textfile};
+use crate::{paths, preview, textfile};
 
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Write,
@@ -32,13 +29,12 @@ pub const DEF: ToolDef = ToolDef {
     ],
 };
 
-pub struct Write {
-    env: Arc<ToolEnv>,
-    seen: Arc<SeenFiles>,
-}
+/// The tool.
+pub type Write = FileTool<Args>;
 
+/// What it is asked for.
 #[derive(Deserialize)]
-struct Args {
+pub struct Args {
     path: String,
     content: String,
 }
@@ -52,40 +48,20 @@ struct Data {
     note: Option<String>,
 }
 
-impl Write {
-    /// Makes the tool; `seen` is shared with the tools that read.
-    pub fn new(env: Arc<ToolEnv>, seen: Arc<SeenFiles>) -> Self {
-        Self { env, seen }
-    }
-}
+impl FileChangeArgs for Args {
+    const KIND: ToolKind = DEF.kind;
 
-impl Tool for Write {
-    fn kind(&self) -> Option<ToolKind> {
-        Some(DEF.kind)
+    fn path(&self) -> &str {
+        &self.path
     }
 
-    fn effects(&self, args: &RawValue) -> Vec<Effect> {
-        let args: Args = crate::args::typed(args);
-        vec![Effect::Write(paths::resolve(&self.env, &args.path))]
+    fn preview(self, file: NamedFile<'_>) -> Result<Vec<FileDiff>, ToolOutput> {
+        planned(file.target, file.path, &self.content, file.seen)
     }
 
-    fn preview<'a>(&'a self, raw: &'a RawValue) -> BoxFuture<'a, Preview> {
-        let args: Args = crate::args::typed(raw);
-        let path = paths::resolve(&self.env, &args.path);
-        let seen = self.seen.clone();
-        Box::pin(preview::plan(raw, move || planned(Target::found(&path), &path, &args.content, &seen)))
-    }
-
-    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
-        let args: Args = crate::args::typed(args);
-        let path = paths::resolve(&self.env, &args.path);
-        let (seen, leniency) = (self.seen.clone(), self.env.leniency);
-        Box::pin(blocking::run(cx.cancel, self.env.timeout, move |cancel| {
-            let target = Target::from_snapshot(&cx.snapshot, &path).map_err(|error| refused(&path, error));
-            target
-                .and_then(|target| write(&target, &args.content, &seen, leniency, cancel))
-                .unwrap_or_else(|failure| failure)
-        }))
+    fn change(self, file: NamedFile<'_>, cancel: &Cancel) -> Result<ToolOutput, ToolOutput> {
+        let target = file.target.map_err(|error| refused(file.path, error))?;
+        write(&target, &self.content, file.seen, file.leniency, cancel)
     }
 }
 

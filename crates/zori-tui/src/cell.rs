@@ -23,6 +23,11 @@ pub trait Cell {
     fn command(&self) -> Option<&str> {
         None
     }
+
+    /// Returns the file with all of what it printed, if that is more than the cell keeps (TRN-3).
+    fn file(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// What a cell is drawn with, beside its own state.

@@ -14,10 +14,11 @@ mod words;
 pub use answer::AnswerCell;
 pub use diff::line_counts;
 pub use notice::{ErrorCell, NoticeCell};
+pub use output::printed_rows;
 pub use thinking::ThinkingCell;
 pub use tool::{ToolCell, joined, joined_row};
 pub use user::UserCell;
-pub use words::{bytes, dollars, duration, thousands};
+pub use words::{bytes, counted, dollars, duration, thousands};
 
 use crate::cell::Signs;
 

@@ -188,8 +188,10 @@ pub(crate) fn composer(state: &State, width: u16, out: &mut Vec<Row>) -> (usize,
         (false, true) => ": ",
         (false, false) => "› ",
     };
-    let layout = Layout::new(&state.composer.buffer, usize::from(width).saturating_sub(2));
-    let (row, column) = layout.position(state.composer.buffer.cursor());
+    let masked = state.hides_typing().then(|| state.composer.buffer.masked());
+    let buffer = masked.as_ref().unwrap_or(&state.composer.buffer);
+    let layout = Layout::new(buffer, usize::from(width).saturating_sub(2));
+    let (row, column) = layout.position(buffer.cursor());
     let first = (row + 1).saturating_sub(COMPOSER_ROWS);
     for (i, text) in layout.rows(first, COMPOSER_ROWS).into_iter().enumerate() {
         let start = if i == 0 { Span::new(sign).role(Role::Primary).bold() } else { Span::new("  ") };
@@ -205,7 +207,8 @@ pub(crate) fn composer(state: &State, width: u16, out: &mut Vec<Row>) -> (usize,
 
 /// Returns whether a question is open that keys do not answer, because something is being typed.
 fn asks_behind_draft(state: &State) -> bool {
-    let call = !state.questions.is_empty() && !question_has_keys(state);
+    let call =
+        state.questions.front().is_some_and(|asked| asked.because.is_none()) && !question_has_keys(state);
     let own = state.confirm.is_some() && !confirm_has_keys(state);
     !state.composer.is_empty() && (call || own)
 }

@@ -51,6 +51,8 @@ pub enum ScreenCommand {
     History,
     Editor,
     Theme,
+    /// The composer takes several lines (UI-9).
+    Lines,
 }
 
 /// Returns whether a line is a command of the program's own, or looks like one; a path does not, and what somebody brought along is a prompt.

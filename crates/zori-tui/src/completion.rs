@@ -101,6 +101,14 @@ pub fn wanted(buffer: &Buffer, commands: &[CommandInfo]) -> Option<Wanted> {
     (!followed).then(|| Wanted { subject: Subject::File, range: start..cursor, word: word.to_owned() })
 }
 
+/// Returns how a file is named in a text; one with blanks in its name stands in quotes.
+pub fn mention(path: &str) -> String {
+    match path.contains(char::is_whitespace) {
+        true => format!("@\"{path}\" "),
+        false => format!("@{path} "),
+    }
+}
+
 /// So many bytes before the cursor are looked at.
 const MOST_LOOKED_AT: usize = 4096;
 
@@ -178,7 +186,8 @@ impl Completion {
                 row.push(Span::new(format!(" {}", item.args)).muted());
             }
             if !item.about.is_empty() {
-                row.push(" ".repeat((column + 4).saturating_sub(row.width())));
+                // What is longer than the column is told apart all the same.
+                row.push(" ".repeat((column + 4).saturating_sub(row.width()).max(2)));
                 row.push(Span::new(item.about.as_str()).muted());
             }
             let mut row = wrap::truncate(&row, usize::from(width));
@@ -230,5 +239,19 @@ mod tests {
         assert_eq!(subject("look at @src/ma", 0), Some((Subject::File, "src/ma".into())));
         assert_eq!(subject("a@b", 0), None);
         assert_eq!(subject("@a b", 2), Some((Subject::File, "a".into())));
+    }
+
+    /// A command with many words of its own does not run into what is said of it.
+    #[test]
+    fn what_is_longer_than_its_column() {
+        let long = "[reconnect|enable|disable|login|logout|log NAME]";
+        let info = |name, args| CommandInfo { name, args, about: "About it", ..CommandInfo::NOTHING };
+        let commands = [info("/mcp", long), info("/help", "")];
+        let mut buffer = Buffer::default();
+        buffer.insert("/");
+        let wanted = wanted(&buffer, &commands).expect("a command is");
+        let rows: Vec<String> = of_commands(&commands, &wanted).rows(59, 8).iter().map(Row::text).collect();
+        let short = format!("  /help{}About it", " ".repeat(26));
+        assert_eq!(rows, [format!("  /mcp {long}  A…"), short]);
     }
 }

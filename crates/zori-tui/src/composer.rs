@@ -5,16 +5,25 @@ pub mod history;
 pub mod layout;
 pub mod vim;
 
+use std::sync::Arc;
+
 use zori_core::image::Image;
 use zori_core::input::Prompt;
 
-use crate::composer::buffer::{Atom, Buffer};
+use crate::composer::buffer::{Atom, Buffer, Replacement};
 use crate::composer::history::History;
 
 /// From so many lines on, a paste is one piece.
 const LINES_OF_ATOM: usize = 5;
 /// From so many characters on, a paste is one piece.
 const CHARS_OF_ATOM: usize = 800;
+
+/// A text that is put in as a whole and is longer than this is one piece, too: nobody reads it there, and it is laid out with every key.
+const LONG: usize = 16 << 10;
+/// How many pastes are remembered, to be one piece again when they come back.
+const PASTES: usize = 20;
+/// How many bytes these may have.
+const PASTED: usize = 32 << 20;
 
 /// What is being typed.
 #[derive(Debug, Default)]
@@ -23,6 +32,8 @@ pub struct Composer {
     pub history: History,
     /// Vim's keys, where they are wanted.
     pub vim: vim::Vim,
+    /// What was pasted as one piece, newest last.
+    pastes: Vec<Arc<str>>,
 }
 
 impl Composer {
@@ -37,14 +48,30 @@ impl Composer {
         let long = lines > LINES_OF_ATOM || text.chars().count() > CHARS_OF_ATOM;
         match long || text.chars().any(buffer::is_placeholder) {
             true => {
-                let label = match lines {
-                    0 | 1 => format!("[{} characters pasted]", text.chars().count()),
-                    lines => format!("[{lines} lines pasted]"),
-                };
-                self.buffer.insert_atom(Atom { label, text: text.to_owned(), image: None });
+                let text: Arc<str> = text.into();
+                self.buffer.insert_atom(piece(text.clone()));
+                self.pastes.retain(|known| *known != text);
+                self.pastes.push(text);
+                let bytes = |pastes: &[Arc<str>]| pastes.iter().map(|paste| paste.len()).sum::<usize>();
+                while self.pastes.len() > PASTES || bytes(&self.pastes) > PASTED {
+                    self.pastes.remove(0);
+                }
             }
             false => self.buffer.insert(text),
         }
+    }
+
+    /// Returns a text with the pastes in it as pieces again, and what else is too long to be edited here.
+    fn folded(&self, text: &str) -> Vec<Replacement> {
+        let mut parts = vec![Replacement::Text(text.to_owned())];
+        for paste in self.pastes.iter().rev() {
+            parts = parts.into_iter().flat_map(|part| split(part, paste)).collect();
+        }
+        let fold = |part| match part {
+            Replacement::Text(text) if text.len() > LONG => Replacement::Atom(piece(text.into())),
+            part => part,
+        };
+        parts.into_iter().map(fold).collect()
     }
 
     /// Puts an image in.
@@ -52,7 +79,7 @@ impl Composer {
         let number = self.buffer.images() + 1;
         let (width, height, format) = (image.width(), image.height(), image.format().as_str());
         let label = format!("[image {number}: {width}x{height} {format}]");
-        self.buffer.insert_atom(Atom { label, text: String::new(), image: Some(image) });
+        self.buffer.insert_atom(Atom { label, text: "".into(), image: Some(image) });
     }
 
     /// Takes everything that was typed, and remembers it.
@@ -67,10 +94,15 @@ impl Composer {
         prompt
     }
 
-    /// Replaces everything that was typed, as one step that can be undone.
+    /// Replaces everything that was typed, as one step that can be undone. What was one piece is one again.
     pub fn set(&mut self, text: &str) {
         self.history.leave();
-        self.buffer.replace_all(text);
+        self.put(text);
+    }
+
+    fn put(&mut self, text: &str) {
+        let parts = self.folded(text);
+        self.buffer.replace_all_with(parts);
     }
 
     /// Shows the entry before this one.
@@ -82,7 +114,7 @@ impl Composer {
         let draft = self.buffer.text();
         match self.history.older(&draft) {
             Some(text) => {
-                self.buffer.replace_all(&text);
+                self.put(&text);
                 true
             }
             None => false,
@@ -93,10 +125,62 @@ impl Composer {
     pub fn newer(&mut self) -> bool {
         match self.history.newer() {
             Some(text) => {
-                self.buffer.replace_all(&text);
+                self.put(&text);
                 true
             }
             None => false,
         }
+    }
+}
+
+/// Makes pieces of what a part has of a paste.
+fn split(part: Replacement, paste: &Arc<str>) -> Vec<Replacement> {
+    let Replacement::Text(text) = part else { return vec![part] };
+    let mut parts = Vec::new();
+    for (i, between) in text.split(&**paste).enumerate() {
+        if i > 0 {
+            parts.push(Replacement::Atom(piece(paste.clone())));
+        }
+        if !between.is_empty() {
+            parts.push(Replacement::Text(between.to_owned()));
+        }
+    }
+    parts
+}
+
+/// Returns what a long text is shown as.
+fn piece(text: Arc<str>) -> Atom {
+    let label = match text.lines().count() {
+        0 | 1 => format!("[{} characters pasted]", text.chars().count()),
+        lines => format!("[{lines} lines pasted]"),
+    };
+    Atom { label, text, image: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CMP-2: a paste that comes back, from the history, the queue or a stopped turn, is one piece again, and so is what is very long.
+    #[test]
+    fn a_paste_comes_back_as_one_piece() {
+        let mut composer = Composer::default();
+        composer.buffer.insert("why ");
+        let log = "line\n".repeat(9);
+        composer.paste(&log);
+        composer.buffer.insert(" so?");
+        let shown = |composer: &Composer| composer.buffer.raw().chars().count();
+        assert_eq!(shown(&composer), 9);
+        let sent = composer.take().text;
+        assert!(composer.older());
+        assert_eq!((shown(&composer), composer.buffer.text()), (9, sent.clone()));
+        composer.buffer.undo();
+        assert_eq!(composer.buffer.text(), "");
+        composer.set(&sent);
+        assert_eq!((shown(&composer), composer.buffer.text()), (9, sent));
+        composer.set(&"x".repeat(LONG + 1));
+        assert_eq!((shown(&composer), composer.buffer.text().len()), (1, LONG + 1));
+        composer.set("six\nshort\nlines\nof\none's\nown");
+        assert_eq!(shown(&composer), 28, "they were typed");
     }
 }

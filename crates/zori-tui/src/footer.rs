@@ -65,7 +65,7 @@ impl Part {
             Self::Model => muted(&facts.model),
             Self::Mode => {
                 let mode = Span::new(facts.mode.to_uppercase());
-                Some(match facts.mode == "yolo" {
+                Some(match asks_nothing(&facts.mode) {
                     true => mode.role(Role::Warning).reverse().into(),
                     false => mode.bold().into(),
                 })
@@ -100,6 +100,11 @@ fn context(facts: &Facts, narrow: bool) -> Option<Row> {
     };
     let text = if narrow { format!("{percent}%") } else { format!("{percent}% of {}", thousands(window)) };
     Some(Span::new(text).role(role).into())
+}
+
+/// Returns whether nothing is asked in a mode of this name, which is never to be overlooked (STA-2).
+pub fn asks_nothing(mode: &str) -> bool {
+    matches!(mode, "yolo" | "god_mode")
 }
 
 /// Returns the footer. What does not fit is left out from the right, but never the mode.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cell::{CellCx, Detail};
+use crate::cell::{Cell, CellCx, Detail, Signs};
 use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode};
 use crate::question::QUIET_FOR;
@@ -25,6 +25,8 @@ pub struct Pager {
     folded: bool,
     /// When the last `y` came, of which the first opened the question; none so soon after another approves.
     asked: Duration,
+    /// What does not change any more, as rows.
+    laid: Laid,
 }
 
 #[derive(Debug)]
@@ -34,6 +36,34 @@ enum Subject {
     Text(Vec<Row>),
 }
 
+/// Rows that are laid out once for a width: a transcript may be long, and a turn goes on behind it (PERF-10).
+#[derive(Debug, Default)]
+struct Laid {
+    width: u16,
+    folded: bool,
+    /// How many cells they are of.
+    cells: usize,
+    pages: Pages,
+}
+
+/// Rows, and where each numbered cell begins in them.
+#[derive(Debug, Default)]
+struct Pages {
+    rows: Vec<Row>,
+    begins: Vec<(usize, u32)>,
+}
+
+impl Pages {
+    /// Adds a cell. `before`: how many rows stand above these.
+    fn add(&mut self, cell: &dyn Cell, cx: &CellCx, width: u16, before: usize) {
+        if before + self.rows.len() > 0 {
+            self.rows.push(Row::empty());
+        }
+        self.begins.extend(cx.number.map(|number| (before + self.rows.len(), number)));
+        self.rows.extend(cell.rows(width, cx));
+    }
+}
+
 /// Whether a key ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PagerEnd {
@@ -41,59 +71,86 @@ pub enum PagerEnd {
     Closed,
     /// `y` at the end of a question.
     Approved,
-    /// The cell at this row goes to the clipboard.
-    Copy(usize),
-    /// The command of the cell at this row is run again.
-    Rerun(usize),
+    /// The cell with this number goes to the clipboard.
+    Copy(u32),
+    /// The command of the cell with this number is run again.
+    Rerun(u32),
 }
 
-impl Pager {
-    /// Opens all cells, or begins at one.
-    pub fn transcript(begin: Option<u32>) -> Self {
-        Self {
-            subject: Subject::Transcript,
-            top: None,
-            words: String::new(),
-            typing: false,
-            begin,
-            folded: false,
-            asked: Duration::ZERO,
+/// What a pager shows at the moment: what is laid out, and what still changes below it.
+struct Shown<'a> {
+    laid: &'a Pages,
+    live: Pages,
+}
+
+impl Shown<'_> {
+    fn len(&self) -> usize {
+        self.laid.rows.len() + self.live.rows.len()
+    }
+
+    fn row(&self, at: usize) -> &Row {
+        match at.checked_sub(self.laid.rows.len()) {
+            Some(below) => &self.live.rows[below],
+            None => &self.laid.rows[at],
         }
     }
 
-    /// Opens the whole text of a question, by a key that came now.
-    pub fn question(rows: Vec<Row>, now: Duration) -> Self {
+    fn begins(&self) -> impl DoubleEndedIterator<Item = (usize, u32)> {
+        self.laid.begins.iter().chain(&self.live.begins).copied()
+    }
+
+    /// Returns the number of the first numbered cell that begins on the page at `top`, else the one before.
+    fn cell(&self, top: usize, page: usize) -> Option<u32> {
+        let here = self.begins().find(|(begin, _)| (top..=top + page).contains(begin));
+        here.or_else(|| self.begins().rev().find(|(begin, _)| *begin < top)).map(|(_, number)| number)
+    }
+
+    fn has(&self, at: usize, words: &str) -> bool {
+        self.row(at).text().to_lowercase().contains(words)
+    }
+}
+
+impl Pager {
+    fn new(subject: Subject, top: Option<usize>) -> Self {
         Self {
-            subject: Subject::Question(rows),
-            top: Some(0),
+            subject,
+            top,
             words: String::new(),
             typing: false,
             begin: None,
             folded: false,
-            asked: now,
+            asked: Duration::ZERO,
+            laid: Laid::default(),
         }
+    }
+
+    /// Opens all cells, or begins at one.
+    pub fn transcript(begin: Option<u32>) -> Self {
+        Self { begin, ..Self::new(Subject::Transcript, None) }
+    }
+
+    /// Opens the whole text of a question, by a key that came now.
+    pub fn question(rows: Vec<Row>, now: Duration) -> Self {
+        Self { asked: now, ..Self::new(Subject::Question(rows), Some(0)) }
     }
 
     /// Opens a text that is only read.
     pub fn text(rows: Vec<Row>) -> Self {
-        Self { subject: Subject::Text(rows), ..Self::question(Vec::new(), Duration::ZERO) }
+        Self::new(Subject::Text(rows), Some(0))
     }
 
-    /// Looks for words.
-    pub fn search(&mut self, words: &str) {
-        self.words = words.to_owned();
-    }
-
-    /// Takes a key. `rows`: everything there is at this width.
-    pub fn key(&mut self, key: Key, action: Bound, rows: &[Row], size: Size, now: Duration) -> PagerEnd {
-        let page = usize::from(size.rows).saturating_sub(1).max(1);
-        let last = rows.len().saturating_sub(page);
-        let top = self.top(rows, page);
+    /// Takes a key.
+    fn key(&mut self, key: Key, action: Bound, live: Pages, size: Size, now: Duration) -> PagerEnd {
+        let page = page(size);
+        let shown = Shown { laid: &self.laid.pages, live };
+        let (count, last) = (shown.len(), shown.len().saturating_sub(page));
+        let top = self.top(&shown, page);
         if self.typing {
             match (key.code, action) {
                 (KeyCode::Enter, _) => {
                     self.typing = false;
-                    self.jump(rows, top, true, last);
+                    let found = found(&shown, &self.words, top, true);
+                    self.go_to(found, last);
                 }
                 (KeyCode::Esc, _) | (_, Bound::Action(Action::Interrupt)) => self.typing = false,
                 (KeyCode::Backspace, _) => {
@@ -104,11 +161,8 @@ impl Pager {
             }
             return PagerEnd::No;
         }
-        let to = |pager: &mut Self, row: usize| {
-            pager.begin = None;
-            pager.top = Some(row.min(last));
-        };
-        match (key.code, action) {
+        let transcript = matches!(self.subject, Subject::Transcript);
+        let to = match (key.code, action) {
             (KeyCode::Char('q') | KeyCode::Esc, _)
             | (_, Bound::Action(Action::Interrupt | Action::Transcript)) => {
                 return PagerEnd::Closed;
@@ -119,123 +173,177 @@ impl Pager {
                 if top >= last && meant {
                     return PagerEnd::Approved;
                 }
-                to(self, last);
+                Some(last)
             }
-            (KeyCode::Char('j') | KeyCode::Down, _) => to(self, top + 1),
-            (KeyCode::Char('k') | KeyCode::Up, _) => to(self, top.saturating_sub(1)),
-            (KeyCode::Char(' ') | KeyCode::PageDown, _) => to(self, top + page),
-            (KeyCode::Char('b') | KeyCode::PageUp, _) => to(self, top.saturating_sub(page)),
-            (KeyCode::Char('g') | KeyCode::Home, _) => to(self, 0),
-            (KeyCode::Char('G') | KeyCode::End, _) => to(self, last),
+            (KeyCode::Char('j') | KeyCode::Down, _) => Some(top + 1),
+            (KeyCode::Char('k') | KeyCode::Up, _) => Some(top.saturating_sub(1)),
+            (KeyCode::Char(' ') | KeyCode::PageDown, _) => Some(top + page),
+            (KeyCode::Char('b') | KeyCode::PageUp, _) => Some(top.saturating_sub(page)),
+            (KeyCode::Char('g') | KeyCode::Home, _) => Some(0),
+            (KeyCode::Char('G') | KeyCode::End, _) => {
+                // From here on it follows what comes.
+                (self.top, self.begin) = (None, None);
+                return PagerEnd::No;
+            }
             (KeyCode::Char('/'), _) => {
                 self.words.clear();
                 self.typing = true;
+                None
             }
-            (KeyCode::Char('e'), _) if matches!(self.subject, Subject::Transcript) => {
-                self.folded = !self.folded;
-                self.top = None;
+            (KeyCode::Char('e'), _) if transcript => {
+                // What stands at the top stays there, long or short.
+                self.begin = shown.begins().rev().find(|(begin, _)| *begin <= top).map(|(_, number)| number);
+                (self.top, self.folded) = (None, !self.folded);
+                None
             }
-            (KeyCode::Char('c'), Bound::Nothing) if matches!(self.subject, Subject::Transcript) => {
-                return PagerEnd::Copy(top);
+            (KeyCode::Char('c'), Bound::Nothing) if transcript => {
+                return shown.cell(top, page).map_or(PagerEnd::No, PagerEnd::Copy);
             }
-            (KeyCode::Char('r'), Bound::Nothing) if matches!(self.subject, Subject::Transcript) => {
-                return PagerEnd::Rerun(top);
+            (KeyCode::Char('r'), Bound::Nothing) if transcript => {
+                return shown.cell(top, page).map_or(PagerEnd::No, PagerEnd::Rerun);
             }
-            (KeyCode::Char('n'), _) => self.jump(rows, top + 1, true, last),
-            (KeyCode::Char('N'), _) => self.jump(rows, top.saturating_sub(1), false, last),
-            _ => {}
-        }
+            (KeyCode::Char('n'), _) => found(&shown, &self.words, top + 1, true),
+            (KeyCode::Char('N'), _) => found(&shown, &self.words, top.min(count).wrapping_sub(1), false),
+            _ => None,
+        };
+        self.go_to(to, last);
         PagerEnd::No
     }
 
-    /// Goes to the next row with the words.
-    fn jump(&mut self, rows: &[Row], from: usize, down: bool, last: usize) {
-        let words = self.words.to_lowercase();
-        let has = |at: &usize| rows[*at].text().to_lowercase().contains(&words);
-        let found = match down {
-            true => (from.min(rows.len())..rows.len()).find(has).or_else(|| (0..rows.len()).find(has)),
-            false => (0..=from.min(rows.len().saturating_sub(1)))
-                .rev()
-                .find(has)
-                .or_else(|| (0..rows.len()).rev().find(has)),
-        };
-        if let Some(row) = found.filter(|_| !words.is_empty()) {
+    fn go_to(&mut self, row: Option<usize>, last: usize) {
+        if let Some(row) = row {
             self.begin = None;
             self.top = Some(row.min(last));
         }
     }
 
-    fn top(&self, rows: &[Row], page: usize) -> usize {
-        let last = rows.len().saturating_sub(page);
+    fn top(&self, shown: &Shown<'_>, page: usize) -> usize {
+        let last = shown.len().saturating_sub(page);
         match (self.top, self.begin) {
             (Some(top), _) => top.min(last),
             (None, Some(number)) => {
-                let mark = format!("#{number}");
-                let at = rows.iter().position(|row| row.text().ends_with(&mark));
-                at.unwrap_or(last)
+                shown.begins().find(|(_, known)| *known == number).map_or(last, |(at, _)| at.min(last))
             }
             (None, None) => last,
         }
     }
 }
 
-/// Returns everything the open pager shows, at the present width.
-pub fn content(state: &State) -> Vec<Row> {
-    let Some(pager) = &state.pager else { return Vec::new() };
-    let width = state.size.width();
+/// How many rows are shown; the last row of the screen has the keys.
+fn page(size: Size) -> usize {
+    usize::from(size.rows).saturating_sub(1).max(1)
+}
+
+/// Returns the next row with the words from a row on, around the end.
+fn found(shown: &Shown<'_>, words: &str, from: usize, down: bool) -> Option<usize> {
+    let (words, count) = (words.to_lowercase(), shown.len());
+    if words.is_empty() || count == 0 {
+        return None;
+    }
+    let from = from.min(if down { count } else { count - 1 });
+    let mut order: Box<dyn Iterator<Item = usize>> = match down {
+        true => Box::new((from..count).chain(0..from)),
+        false => Box::new((0..=from).rev().chain((from + 1..count).rev())),
+    };
+    order.find(|at| shown.has(*at, &words))
+}
+
+/// Lays out what came since it was done last, and all of it for another width.
+pub(crate) fn lay_out(state: &mut State) {
+    let (width, signs) = (state.size.width(), state.options.signs);
+    let Some(pager) = &mut state.pager else { return };
+    let laid = &mut pager.laid;
+    if laid.width != width || laid.folded != pager.folded {
+        *laid = Laid { width, folded: pager.folded, ..Laid::default() };
+    }
     match &pager.subject {
-        Subject::Question(rows) | Subject::Text(rows) => rows
-            .iter()
-            .flat_map(|row| wrap::wrap_spans(&row.spans, usize::from(width), Break::Anywhere))
-            .collect(),
-        Subject::Transcript => cells(state, pager.folded).0,
-    }
-}
-
-/// Returns the rows of all cells, and where each numbered one begins.
-fn cells(state: &State, folded: bool) -> (Vec<Row>, Vec<(usize, u32)>) {
-    let (mut rows, mut begins) = (Vec::new(), Vec::new());
-    let detail = if folded { Detail::Short } else { Detail::Whole };
-    for entry in state.transcript.entries() {
-        if !rows.is_empty() {
-            rows.push(Row::empty());
+        Subject::Question(rows) | Subject::Text(rows) if laid.cells == 0 => {
+            let wide = usize::from(width);
+            let wrap = |row: &Row| match row.width() <= wide {
+                // Most rows fit, and there may be a hundred thousand of them.
+                true => vec![row.clone()],
+                false => wrap::wrap_spans(&row.spans, wide, Break::Anywhere),
+            };
+            laid.pages.rows = rows.iter().flat_map(wrap).collect();
+            laid.cells = 1;
         }
-        begins.extend(entry.number.map(|number| (rows.len(), number)));
-        let cx = CellCx { number: entry.number, detail, running: None, signs: state.options.signs };
-        rows.extend(entry.cell.rows(state.size.width(), &cx));
+        Subject::Question(_) | Subject::Text(_) => {}
+        Subject::Transcript => {
+            for entry in &state.transcript.entries()[laid.cells..] {
+                let cx = cx(entry.number, pager.folded, None, signs);
+                laid.pages.add(entry.cell.as_ref(), &cx, width, 0);
+                laid.cells += 1;
+            }
+        }
     }
-    (rows, begins)
 }
 
-/// Returns the number of the first numbered cell that begins at a row of the pager or below it, else the one before.
-pub fn cell_at(state: &State, row: usize) -> Option<u32> {
-    let folded = state.pager.as_ref().is_some_and(|pager| pager.folded);
-    let (_, begins) = cells(state, folded);
-    let page = usize::from(state.size.rows);
-    let here = begins.iter().find(|(begin, _)| (row..row + page).contains(begin));
-    here.or_else(|| begins.iter().rev().find(|(begin, _)| *begin < row)).map(|(_, number)| *number)
+fn cx(number: Option<u32>, folded: bool, running: Option<Duration>, signs: Signs) -> CellCx {
+    let detail = if folded { Detail::Short } else { Detail::Whole };
+    CellCx { number, detail, running, signs }
+}
+
+/// Returns what still changes: the calls that run and the answer that comes, whole.
+fn live(state: &State, pager: &Pager) -> Pages {
+    let mut pages = Pages::default();
+    if matches!(pager.subject, Subject::Transcript) {
+        let before = pager.laid.pages.rows.len();
+        for open in state.transcript.open_cells(state.now) {
+            let cx = cx(open.number, pager.folded, open.running, state.options.signs);
+            pages.add(open.cell(), &cx, state.size.width(), before);
+        }
+    }
+    pages
+}
+
+/// Takes a key while a pager is open.
+pub(crate) fn key(state: &mut State, key: Key) -> PagerEnd {
+    lay_out(state);
+    let action = state.options.keymap.find(&[key]);
+    let (size, now) = (state.size, state.now);
+    let live = state.pager.as_ref().map(|pager| live(state, pager)).unwrap_or_default();
+    match &mut state.pager {
+        Some(pager) => pager.key(key, action, live, size, now),
+        None => PagerEnd::No,
+    }
+}
+
+/// Looks for words, and goes to the newest row that has them.
+pub(crate) fn search(state: &mut State, words: &str) {
+    lay_out(state);
+    let size = state.size;
+    let live = state.pager.as_ref().map(|pager| live(state, pager)).unwrap_or_default();
+    if let Some(pager) = &mut state.pager {
+        let shown = Shown { laid: &pager.laid.pages, live };
+        let (count, last) = (shown.len(), shown.len().saturating_sub(page(size)));
+        let found = found(&shown, words, count, false);
+        words.clone_into(&mut pager.words);
+        pager.go_to(found, last);
+    }
 }
 
 /// Returns the screen: the rows that fit, and a last row of keys.
 pub fn screen(state: &State) -> Vec<Row> {
     let Some(pager) = &state.pager else { return Vec::new() };
-    let rows = content(state);
-    let page = usize::from(state.size.rows).saturating_sub(1).max(1);
-    let top = pager.top(&rows, page);
+    let shown = Shown { laid: &pager.laid.pages, live: live(state, pager) };
+    let (page, count) = (page(state.size), shown.len());
+    let top = pager.top(&shown, page);
     let words = pager.words.to_lowercase();
-    let shown = rows.iter().skip(top).take(page).map(|row| {
-        let mut row = row.clone();
-        if !words.is_empty() && row.text().to_lowercase().contains(&words) {
+    let rows = (top..count.min(top + page)).map(|at| {
+        let mut row = shown.row(at).clone();
+        if !words.is_empty() && shown.has(at, &words) {
             row.spans.iter_mut().for_each(|span| span.style.ground = Ground::Chosen);
         }
         row
     });
-    let mut screen: Vec<Row> = shown.collect();
+    let mut screen: Vec<Row> = rows.collect();
     screen.resize(page, Row::empty());
-    let at = format!("{}-{} of {}", (top + 1).min(rows.len()), (top + page).min(rows.len()), rows.len());
+    let at = format!("{}-{} of {count}", (top + 1).min(count), (top + page).min(count));
+    let nothing = !pager.typing && !words.is_empty() && found(&shown, &words, 0, true).is_none();
     let keys = match (&pager.subject, pager.typing) {
         (_, true) => format!("/{}", pager.words),
-        (Subject::Question(_), _) if top + page >= rows.len() => "y run it once · q back".to_owned(),
+        _ if nothing => format!("`{}` is nowhere here · / searches anew · q back", pager.words),
+        (Subject::Question(_), _) if top + page >= count => "y run it once · q back".to_owned(),
         (Subject::Question(_), _) => "space next page · y to the end · q back".to_owned(),
         (Subject::Text(_), _) => "q back · space, b page · / n N search · g G ends".to_owned(),
         (Subject::Transcript, _) => {

@@ -104,6 +104,11 @@ impl Asked {
         }
     }
 
+    /// Returns whether what is being typed must not be shown or kept: the answer to a question that asks for a secret (KEY-6).
+    pub fn hides_typing(&self) -> bool {
+        self.because.is_some() && self.choice().is_some_and(|choice| choice.secret)
+    }
+
     /// Left and Right: the answer beside.
     pub fn step(&mut self, by: isize) {
         let at = self.focus.unwrap_or(EXPLAIN) as isize + by;
@@ -169,7 +174,9 @@ impl Asked {
                     std::iter::once(Row::from(Span::new(head).bold())).chain(diff).collect::<Vec<_>>()
                 })
                 .collect(),
-            Preview::Choices(choices) => choices.iter().flat_map(|choice| text(&choice.question)).collect(),
+            Preview::Choices(_) => {
+                self.choice().map_or_else(Vec::new, |choice| self.choice_text(choice, usize::from(u16::MAX)))
+            }
             Preview::Fails { input, why } => {
                 let mut rows = text(input);
                 rows.push(Row::from(
@@ -183,7 +190,7 @@ impl Asked {
     /// Returns its rows and how many of the text are hidden. `most`: how many rows there is room for; `count`: how many questions there are.
     pub fn rows(&self, width: u16, most: usize, count: usize) -> (Vec<Row>, usize) {
         if let Some(choice) = self.choice() {
-            return (self.choice_rows(choice, width, most), 0);
+            return self.choice_rows(choice, width, most);
         }
         let wide = usize::from(width);
         let indent = |row: Row, by: &str| {
@@ -258,10 +265,10 @@ impl Asked {
         (rows, hidden)
     }
 
-    /// Returns the rows of a question of the model's.
-    fn choice_rows(&self, choice: &Choice, width: u16, most: usize) -> Vec<Row> {
+    /// Returns the rows of a question of the model's, and how many of them there is no room for.
+    fn choice_rows(&self, choice: &Choice, width: u16, most: usize) -> (Vec<Row>, usize) {
         let wide = usize::from(width);
-        let Preview::Choices(all) = &self.question.preview else { return Vec::new() };
+        let Preview::Choices(all) = &self.question.preview else { return (Vec::new(), 0) };
         let mut place = choice.header.clone().unwrap_or_default();
         if all.len() > 1 {
             let dot = if place.is_empty() { "" } else { " · " };
@@ -272,11 +279,33 @@ impl Asked {
         head.push(Span::new(format!("{who}the model asks")).bold());
         let mut rows =
             vec![wrap::truncate(&head, wide).with_right(Row::from(Span::new(place).muted()), width)];
+        rows.extend(self.choice_text(choice, wide));
+        let keys = match (&self.because, choice.multiple) {
+            (Some(_), _) => "  your answer? Enter says it, Esc goes back",
+            (None, _) if choice.options.is_empty() => "  w your answer… · n no answer",
+            (None, false) => "  a number chooses · w your own words… · n no answer",
+            (None, true) => "  numbers choose, Enter is done · w your own words… · n no answer",
+        };
+        let keys = wrap::truncate(&Row::from(Span::new(keys).role(Role::Primary)), wide);
+        let mut hidden = 0;
+        if rows.len() + 1 > most {
+            let kept = most.saturating_sub(2).max(1);
+            hidden = rows.len() - kept;
+            rows.truncate(kept);
+            let more = format!("  … {hidden} more rows, which v shows");
+            rows.push(wrap::truncate(&Row::from(Span::new(more).role(Role::Warning)), wide));
+        }
+        rows.push(keys);
+        (rows, hidden)
+    }
+
+    /// Returns a question of the model's with its options.
+    fn choice_text(&self, choice: &Choice, wide: usize) -> Vec<Row> {
         let asked = choice.question.lines().flat_map(|line| {
             let line = [Span::new(wrap::expand_tabs(line, 8).as_ref()).bold()];
             wrap::wrap_hanging(&line, wide, &Row::empty().with("  "), &Row::empty().with("  "))
         });
-        rows.extend(asked);
+        let mut rows: Vec<Row> = asked.collect();
         for (at, option) in choice.options.iter().enumerate() {
             let sign = match (choice.multiple, self.chosen.contains(&at)) {
                 (false, _) => "",
@@ -294,15 +323,6 @@ impl Asked {
             }
             rows.extend(wrap::wrap_hanging(&text, wide, &first, &rest));
         }
-        let keys = match (&self.because, choice.multiple) {
-            (Some(_), _) => "  your answer? Enter says it, Esc goes back",
-            (None, _) if choice.options.is_empty() => "  w your answer… · n no answer",
-            (None, false) => "  a number chooses · w your own words… · n no answer",
-            (None, true) => "  numbers choose, Enter is done · w your own words… · n no answer",
-        };
-        let keys = wrap::truncate(&Row::from(Span::new(keys).role(Role::Primary)), wide);
-        rows.truncate(most.saturating_sub(1).max(1));
-        rows.push(keys);
         rows
     }
 
@@ -347,6 +367,7 @@ impl Asked {
             return match c {
                 'n' => QuestionKey::No,
                 'w' => QuestionKey::Because,
+                'v' => QuestionKey::Whole,
                 c => match c.to_digit(10) {
                     Some(number) if number > 0 && (number as usize) <= choice.options.len() => {
                         QuestionKey::Option(number as usize - 1)

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use zori_core::cost::{Prices, Spent};
+use zori_core::event::NoticeLevel;
 use zori_core::input::Prompt;
 use zori_core::tool::Todo;
 
@@ -32,10 +33,14 @@ pub struct State {
     pub options: Options,
     pub facts: Facts,
     pub composer: Composer,
+    /// Enter begins another line, and an empty one sends (UI-9).
+    pub several_lines: bool,
     pub transcript: Transcript,
     pub queue: Queue,
     pub turn: Option<Turn>,
     pub questions: VecDeque<Asked>,
+    /// Why the next call is made, where whoever asks for it has said so (APR-1).
+    pub call_reason: Option<String>,
     /// A question of the chat itself.
     pub confirm: Option<Confirm>,
     pub completion: Option<Completion>,
@@ -45,8 +50,8 @@ pub struct State {
     pub todos: Vec<Todo>,
     /// What is said below the prompt that begins a turn: the files that go along with it.
     pub turn_notes: Vec<String>,
-    /// `/keys ACTION` waits for the key that it gets.
-    pub learning: Option<Action>,
+    /// `/keys ACTION` waits for the key that it gets, `/keys ?` for one that it names.
+    pub learning: Option<Learning>,
     /// The list of keys is open.
     pub shortcuts: bool,
     /// Words in the status row that go with the next key or after a while.
@@ -109,6 +114,8 @@ pub struct Options {
     pub footer: Vec<Part>,
     /// Whether the chat of the panel shows what the provider says of its work, too (UI-4).
     pub status_in_chat: bool,
+    /// How far the person's clock is ahead of UTC, in seconds, where the feed shows the time of its lines (UI-4).
+    pub timestamps: Option<i32>,
 }
 
 impl Default for Options {
@@ -126,6 +133,7 @@ impl Default for Options {
             modes: Vec::new(),
             footer: Part::DEFAULT.to_vec(),
             status_in_chat: false,
+            timestamps: None,
         }
     }
 }
@@ -238,6 +246,15 @@ pub struct Search {
     pub draft: String,
 }
 
+/// What the next key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learning {
+    /// It does this from now on, too.
+    Bind(Action),
+    /// It is told what it is called, and what it does.
+    Name,
+}
+
 /// Words for a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
@@ -304,9 +321,11 @@ impl State {
             options,
             facts,
             composer: Composer::default(),
+            several_lines: false,
             queue: Queue::default(),
             turn: None,
             questions: VecDeque::new(),
+            call_reason: None,
             confirm: None,
             completion: None,
             search: None,
@@ -322,6 +341,15 @@ impl State {
             draft: DraftState::default(),
             tab: None,
         }
+    }
+
+    /// Lets the composer take several lines, with this as the first.
+    pub fn begin_lines(&mut self, first: &str) {
+        let draft = if first.is_empty() { String::new() } else { format!("{first}\n") };
+        self.composer.set(&draft);
+        self.several_lines = true;
+        let words = "Several lines: Enter begins another, an empty one sends them, Esc ends that.";
+        self.transcript.notice(NoticeLevel::Info, words);
     }
 
     /// Says something in the status row for a while.
@@ -370,12 +398,21 @@ impl State {
         !(empty && self.draft.kept == Draft::default())
     }
 
-    /// Returns what would have to be kept.
+    /// Returns whether what is being typed must not be shown or kept.
+    pub fn hides_typing(&self) -> bool {
+        self.questions.front().is_some_and(Asked::hides_typing)
+    }
+
+    /// Returns what would have to be kept. While a question is answered in words, that is what was being typed before.
     pub fn draft(&self) -> Draft {
         #[cfg(test)]
         self.draft.made.set(self.draft.made.get() + 1);
+        let before = self.questions.front().and_then(|asked| asked.because.clone());
         Draft {
-            text: self.composer.buffer.text(),
+            text: match before {
+                Some(before) if self.hides_typing() || !before.is_empty() => before,
+                _ => self.composer.buffer.text(),
+            },
             queue: self
                 .queue
                 .steered

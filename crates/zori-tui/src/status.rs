@@ -26,7 +26,9 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
         return wrap::truncate(&row, usize::from(width));
     }
     let elapsed = format!("{}s", seconds(turn.started));
-    let words = match &turn.phase {
+    // Other calls may run meanwhile; what it waits for is the answer.
+    let phase = if state.questions.is_empty() { &turn.phase } else { &Phase::Asking };
+    let words = match phase {
         Phase::Waiting => format!("Waiting for {} {elapsed}", state.facts.model),
         Phase::Thinking => format!("Thinking {elapsed}"),
         Phase::Answering => format!("Answering {elapsed}"),

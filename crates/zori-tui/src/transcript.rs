@@ -1,5 +1,6 @@
 //! The transcript: events to cells, cells to rows that are committed in the order of what happened (TRN-2), and those that still change.
 
+mod file_links;
 mod words;
 
 use std::collections::VecDeque;
@@ -7,7 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use zori_core::event::{Event, EventKind, MessageEvent, NoticeLevel, StateEvent, ToolEvent, TurnEvent};
+use zori_core::event::{
+    Event, EventKind, MessageEvent, NoticeLevel, SessionEvent, StateEvent, ToolEvent, TurnEvent,
+};
 use zori_core::ids::{AgentId, CallId};
 
 use crate::cell::{Cell, CellCx, Detail, Signs};
@@ -38,6 +41,34 @@ pub struct Transcript {
     order: Vec<usize>,
     /// Nothing more comes of the turn.
     settled: bool,
+    /// What the sub-agents are called.
+    agents: Vec<(AgentId, String)>,
+    /// The folder that relative paths are below, where files are to be linked.
+    root: Option<String>,
+}
+
+/// A cell that is not complete.
+pub struct OpenCell<'a> {
+    pub number: Option<u32>,
+    /// How long it has been running.
+    pub running: Option<Duration>,
+    cell: OpenContent<'a>,
+}
+
+enum OpenContent<'a> {
+    There(&'a dyn Cell),
+    /// What has come of it so far.
+    Made(Box<dyn Cell>),
+}
+
+impl OpenCell<'_> {
+    /// Returns the cell.
+    pub fn cell(&self) -> &dyn Cell {
+        match &self.cell {
+            OpenContent::There(cell) => *cell,
+            OpenContent::Made(cell) => cell.as_ref(),
+        }
+    }
 }
 
 /// A cell with what people call it.
@@ -96,9 +127,13 @@ impl Open {
 impl Entry {
     /// Returns all it says as text, for the clipboard and the model.
     pub fn text(&self, signs: Signs) -> String {
-        let cx = CellCx { number: None, detail: Detail::Whole, running: None, signs };
-        self.cell.rows(u16::MAX, &cx).iter().map(Row::text).collect::<Vec<_>>().join("\n")
+        text(self.cell.as_ref(), signs)
     }
+}
+
+fn text(cell: &dyn Cell, signs: Signs) -> String {
+    let cx = CellCx { number: None, detail: Detail::Whole, running: None, signs };
+    cell.rows(u16::MAX, &cx).iter().map(Row::text).collect::<Vec<_>>().join("\n")
 }
 
 impl fmt::Debug for Transcript {
@@ -121,7 +156,19 @@ impl Transcript {
             quiet: false,
             order: Vec::new(),
             settled: false,
+            agents: Vec::new(),
+            root: None,
         }
+    }
+
+    /// Has `src/main.rs:14` become a link to the file below this folder (MD-1).
+    pub fn link_files(&mut self, root: &str) {
+        self.root = Some(root.to_owned());
+    }
+
+    /// Returns what a sub-agent is called; `None` for the one that people talk to.
+    pub fn agent(&self, agent: AgentId) -> Option<&str> {
+        self.agents.iter().find(|(known, _)| *known == agent).map(|(_, name)| name.as_str())
     }
 
     /// Has what is added from now on stand in the pager only, because it is above already or too much to show.
@@ -137,6 +184,44 @@ impl Transcript {
     /// Returns the cell with a number.
     pub fn numbered(&self, number: u32) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.number == Some(number))
+    }
+
+    /// Returns whether a cell has this number, be it complete or not.
+    pub fn has(&self, number: u32) -> bool {
+        let open = |open: &Open| matches!(open, Open::Tool { number: known, .. } if *known == number);
+        self.numbered(number).is_some() || self.open.iter().any(open)
+    }
+
+    /// Returns all that a cell says as text, as far as it has come.
+    pub fn text_of(&self, number: u32, now: Duration) -> Option<String> {
+        let text = |cell: &dyn Cell| text(cell, self.signs);
+        match self.numbered(number) {
+            Some(entry) => Some(text(entry.cell.as_ref())),
+            None => {
+                let open = self.open_cells(now).find(|open| open.number == Some(number))?;
+                Some(text(open.cell()))
+            }
+        }
+    }
+
+    /// Returns what is not complete, or not among the complete cells yet, in order.
+    pub fn open_cells(&self, now: Duration) -> impl Iterator<Item = OpenCell<'_>> {
+        self.open.iter().filter_map(move |open| match open {
+            Open::Done(_) => None,
+            Open::Answer { text, .. } if text.is_empty() => None,
+            Open::Answer { text, .. } => {
+                let cell = OpenContent::Made(Box::new(AnswerCell::new(text.as_str())));
+                Some(OpenCell { number: None, running: None, cell })
+            }
+            Open::Thinking { text, started, .. } => {
+                let cell = ThinkingCell::new(text, now.saturating_sub(*started)).shown();
+                Some(OpenCell { number: None, running: None, cell: OpenContent::Made(Box::new(cell)) })
+            }
+            Open::Tool { cell, number, started, done, .. } => {
+                let running = started.filter(|_| !done).map(|started| now.saturating_sub(started));
+                Some(OpenCell { number: Some(*number), running, cell: OpenContent::There(cell.as_ref()) })
+            }
+        })
     }
 
     /// Returns the text of the last answer.
@@ -196,6 +281,9 @@ impl Transcript {
     /// Takes an event of the session.
     pub fn event(&mut self, event: &Event, now: Duration) {
         if let Some(parent) = &event.parent {
+            if let EventKind::Session(SessionEvent::AgentStarted(facts)) = &event.kind {
+                self.agents.push((event.agent, format!("{}: {}", facts.kind, facts.description)));
+            }
             if let Some(Open::Tool { cell, .. }) = self.running(parent) {
                 cell.nested(event);
             }
@@ -470,7 +558,14 @@ impl Transcript {
                         rows.extend(tail);
                     }
                 }
-                Open::Thinking { .. } => waiting = true,
+                Open::Thinking { text, started, done } => {
+                    waiting = true;
+                    if self.thinking == Thinking::Show && done.is_none() {
+                        gap(Group::Tools, &mut rows);
+                        let cell = ThinkingCell::new(text, now.saturating_sub(*started)).shown();
+                        rows.extend(cell.rows(width, &cx(self.signs, None, None)));
+                    }
+                }
                 Open::Tool { cell, number, started, done, .. } => {
                     waiting = true;
                     running += 1;
@@ -556,9 +651,12 @@ impl Transcript {
         }
     }
 
-    fn commit(&mut self, rows: Vec<Row>, group: Group, first: bool, out: &mut Vec<Commit>) {
+    fn commit(&mut self, mut rows: Vec<Row>, group: Group, first: bool, out: &mut Vec<Commit>) {
         if rows.is_empty() {
             return;
+        }
+        if let Some(root) = self.root.as_ref().filter(|_| matches!(group, Group::Answer | Group::Tools)) {
+            rows = rows.into_iter().map(|row| file_links::linked(row, root)).collect();
         }
         let apart = match (self.last, group) {
             (None, _) => false,

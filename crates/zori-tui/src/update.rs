@@ -25,6 +25,7 @@ use crate::row::Row;
 use crate::state::{Draft, Size, State};
 use crate::terminal::decode::TermEvent;
 
+use complete::Found;
 pub use session::TurnOver;
 
 /// How long after the last key the draft is kept (CMP-10).
@@ -56,9 +57,15 @@ pub enum Msg<'a> {
         of: usize,
         /// Sessions: how many there are in all folders.
         all: usize,
+        /// More may be found: [`Msg::FindAgain`] comes then.
+        pending: bool,
     },
+    /// What was still being looked for may be found now.
+    FindAgain,
     /// The text to look at before something is chosen.
     Preview(Vec<Row>),
+    /// The cell with this number is to be looked at.
+    ShowCell(u32),
     /// The editor gave this back; `None` if it failed.
     Edited(Option<String>),
     Resized(Size),
@@ -90,6 +97,11 @@ pub enum Effect {
     Find(FindRequest),
     /// Show what was said in the session with this name.
     Preview(String),
+    /// Show the file with all of what the cell with this number printed.
+    ShowFile {
+        number: u32,
+        file: String,
+    },
     /// Put the session with this name into the trash.
     Trash(String),
     /// Let the user edit this in an editor.
@@ -154,7 +166,7 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
     state.now = now;
     let mut effects = Vec::new();
     // What streams in changes no draft, and a draft may be long.
-    let typed = !matches!(msg, Msg::Event(_) | Msg::Tick | Msg::Drawn | Msg::Resized(_));
+    let typed = !matches!(msg, Msg::Event(_) | Msg::Tick | Msg::Drawn | Msg::FindAgain | Msg::Resized(_));
     match msg {
         Msg::Term(TermEvent::Key(key)) => keys::key(state, key, &mut effects),
         Msg::Term(TermEvent::Paste(text)) => keys::paste(state, &text, &mut effects),
@@ -173,7 +185,11 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::Next => queue::next(state, &mut effects),
         Msg::Confirm(confirm) => state.confirm = Some(confirm),
         Msg::Pasted(pasted) => keys::pasted(state, pasted, &mut effects),
-        Msg::Found { word, items, of, all } => complete::found(state, &word, items, of, all),
+        Msg::Found { word, items, of, all, pending } => {
+            complete::found(state, &word, Found { items, of, all, pending });
+        }
+        Msg::FindAgain => complete::again(state, &mut effects),
+        Msg::ShowCell(number) => screen_command::open_pager(state, Some(number)),
         Msg::Preview(rows) => state.pager = Some(Pager::text(rows)),
         Msg::Edited(text) => {
             if let Some(text) = text {
@@ -195,6 +211,7 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::Tick => {}
     }
     tick(state, typed, &mut effects);
+    crate::pager::lay_out(state);
     effects
 }
 

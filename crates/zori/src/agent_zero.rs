@@ -50,6 +50,12 @@ pub fn is_provider(facts: &ProviderFacts) -> bool {
     facts.api == Api::AgentZero
 }
 
+/// Returns what a variable says: `1`, `true`, `yes` and `on` mean yes, everything else no (AZ-7).
+pub fn flag_variable(env: &Environment, name: &str) -> Option<bool> {
+    let value = env.text(name).map(str::trim).filter(|value| !value.is_empty())?;
+    Some(["1", "true", "yes", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes)))
+}
+
 /// Reads settings of the config that a variable may replace (AZ-7).
 pub struct Reader<'a> {
     pub config: &'a Config,
@@ -73,12 +79,9 @@ impl<'a> Reader<'a> {
             .filter(|text| !text.is_empty())
     }
 
-    /// `1`, `true`, `yes` and `on` mean yes in a variable, everything else no.
+    /// Returns a switch.
     pub fn flag(&self, key: &str, variable: &str, default: bool) -> bool {
-        match self.variable(variable) {
-            Some(value) => ["1", "true", "yes", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes)),
-            None => self.config.flag(key).unwrap_or(default),
-        }
+        flag_variable(self.env, variable).or_else(|| self.config.flag(key)).unwrap_or(default)
     }
 
     pub fn number(&mut self, key: &str, variable: &str, default: f64) -> f64 {

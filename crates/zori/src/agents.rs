@@ -11,7 +11,8 @@ use zori_host::AgentDescription;
 use zori_serve::claude::agents::{self, ReadAgents};
 
 use crate::args::LowArgs;
-use crate::data_dir::DataDir;
+use crate::config::Config;
+use crate::extensions::{self, Folders};
 use crate::trust::ProjectTrust;
 use crate::ui::Ui;
 
@@ -19,7 +20,8 @@ use crate::ui::Ui;
 /// those it cannot use.
 pub fn gather(
     args: &LowArgs,
-    data_dir: Option<&DataDir>,
+    config: &Config,
+    folders: &Folders<'_>,
     project_trust: &ProjectTrust,
     ui: &mut Ui,
 ) -> Result<Vec<AgentDescription>, Failure> {
@@ -34,10 +36,13 @@ pub fn gather(
     let (project_agents, warnings) = project_trust.agents();
     agents.extend_from_slice(project_agents);
     warnings.iter().for_each(|why| ui.warn(why));
-    if let Some(data_dir) = data_dir.filter(|_| args.settings.sources.user) {
-        let (user_agents, warnings) = folder::read_user_agents(&data_dir.agents());
-        agents.extend(user_agents);
-        warnings.iter().for_each(|why| ui.warn(why));
+    if let Some(data_dir) = folders.data_dir.filter(|_| args.settings.sources.user) {
+        let named = extensions::paths(config, "agents.paths", folders);
+        for folder in std::iter::once(data_dir.agents()).chain(named) {
+            let (user_agents, warnings) = folder::read_user_agents(&folder);
+            agents.extend(user_agents);
+            warnings.iter().for_each(|why| ui.warn(why));
+        }
     }
     Ok(agents)
 }

@@ -6,6 +6,7 @@
 
 mod dream;
 mod embed;
+mod embed_code;
 mod evict;
 mod graph;
 mod index;
@@ -29,7 +30,7 @@ use crate::workers::{Worker, Workers};
 use pace::Pace;
 
 /// Every worker of a project.
-const TASKS: &[Task] = &[index::TASK, evict::TASK, dream::TASK, embed::TASK, graph::TASK];
+const TASKS: &[Task] = &[index::TASK, evict::TASK, dream::TASK, embed::TASK, embed_code::TASK, graph::TASK];
 
 /// How long the end of the last session waits for workers.
 const GRACE: Duration = Duration::from_millis(250);

@@ -30,7 +30,7 @@ use crate::agent_zero::server_chat;
 use crate::args::LowArgs;
 use crate::asking;
 use crate::attachment::{self, Viewer};
-use crate::chat::lines::{Line, Lines};
+use crate::chat::lines::{Line, Lines, More};
 use crate::chat::slash::Next;
 use crate::commands::{AgentCx, demo, exec};
 use crate::data_dir::DataDir;
@@ -327,10 +327,16 @@ impl Chat<'_, '_> {
                 line => match slash::run(self, line)? {
                     Next::Prompt => self.supervised_turn(line.to_owned(), lines)?,
                     Next::Ask(text) => self.supervised_turn(text, lines)?,
+                    Next::Lines(first) => {
+                        if let Some(text) = self.collect(first, lines)? {
+                            self.supervised_turn(text, lines)?;
+                        }
+                    }
                     // These are done where the command is run.
                     Next::Done
                     | Next::Compact(_)
                     | Next::Elsewhere(_)
+                    | Next::LogIn(_)
                     | Next::Feedback
                     | Next::Report(_)
                     | Next::Undo(_)
@@ -351,6 +357,28 @@ impl Chat<'_, '_> {
         }
     }
 
+    /// Reads lines up to an empty one or the end of input, as one message (UI-9); `None` where there is nothing to send.
+    fn collect(&mut self, first: String, lines: &mut Lines) -> Result<Option<String>, Failure> {
+        let mut all: Vec<String> = if first.is_empty() { Vec::new() } else { vec![first] };
+        self.cx.ui.say("Several lines: an empty one sends them, Ctrl-C sends nothing.");
+        loop {
+            match lines.more("...>", &self.signals)? {
+                More::Text(line) if line.trim().is_empty() => break,
+                More::Text(line) => all.push(line),
+                More::End => break,
+                More::Cancelled => {
+                    self.cx.ui.say("Nothing was sent.");
+                    return Ok(None);
+                }
+            }
+            if self.signals.ending().is_some() {
+                return Ok(None);
+            }
+        }
+        let text = all.join("\n");
+        Ok((!text.trim().is_empty()).then_some(text))
+    }
+
     /// Runs a turn, and asks for another in a loop.
     fn supervised_turn(&mut self, text: String, lines: &mut Lines) -> Result<(), Failure> {
         self.turn(text);
@@ -366,6 +394,7 @@ impl Chat<'_, '_> {
     /// lead to.
     fn turn(&mut self, text: String) -> Exit {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
+        self.plain.tell_rights();
         let end = self.plain.turn(prompt, &self.signals);
         self.keep_title();
         self.plan_turn_over(&end);

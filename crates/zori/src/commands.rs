@@ -259,6 +259,12 @@ fn failure_event(kind: &'static ErrorKind, message: &str) -> String {
     jsonl::failure_line(code, &Redactor::default().redact(message))
 }
 
+/// What commands declare that change the database of memory, index and schedules, and a project's folder beside it.
+const DATABASE: &str = r#"{"filesystem_side_effects":[
+    {"path":"$ZORI_HOME/zori.db","type":"cache","clearable_with":"zori project purge"},
+    {"path":"$ZORI_HOME/uses","type":"cache","clearable_with":"zori project purge"},
+    {"path":"$ZORI_HOME/projects","type":"log","clearable_with":"zori project purge"}]}"#;
+
 pub(crate) const fn example(about: &'static str, command: &'static str) -> Example {
     Example { about, command }
 }

@@ -5,6 +5,7 @@ mod agent_zero_keys;
 pub mod keys;
 mod named_providers;
 pub mod own_models;
+pub mod price_file;
 pub mod server_table;
 pub mod set_key;
 
@@ -17,7 +18,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 use zori_contract::failure::Failure;
 use zori_core::cost::MicroUsd;
-use zori_providers::catalog::Catalog;
+use zori_providers::catalog::{Catalog, PriceList};
 use zori_vault::{VaultPlace, reference};
 
 use self::keys::{KEYS, Kind, check, dollars};
@@ -35,6 +36,7 @@ const TABLES: &[&str] = &[
     "cost",
     "index",
     "cli",
+    "agents",
     "commands",
     "instructions",
     "skills",
@@ -63,6 +65,8 @@ pub struct Config {
     pub others: Vec<String>,
     /// The catalogue, with the models that the file adds or corrects.
     pub catalog: Catalog,
+    /// What the user says that models cost.
+    pub prices: PriceList,
     /// What providers have said of their models.
     pub model_lists: ModelLists,
     /// Where secrets may be that the file refers to.
@@ -96,6 +100,17 @@ impl ConfigReader {
         *parsed = Some(Parsed { path: path.to_owned(), bytes, key_var, config: config.clone() });
         Ok(config)
     }
+}
+
+/// Reads what the user says that models cost; a missing file says nothing.
+pub fn read_prices(path: &Path) -> Result<PriceList, Failure> {
+    let Some(bytes) = read(path)? else { return Ok(PriceList::default()) };
+    let at = |offset: usize, what: &str| {
+        let (line, column) = position(&bytes, offset);
+        invalid(format!("{}:{line}:{column}: {what}", path.display()))
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|error| at(error.valid_up_to(), "not UTF-8 text"))?;
+    price_file::read(text).map_err(|(offset, wrong)| at(offset, &wrong))
 }
 
 /// Reads a file; `None` if it does not exist.

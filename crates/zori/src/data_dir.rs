@@ -13,7 +13,7 @@ use zori_providers::catalog::PROVIDERS;
 use zori_vault::VaultPlace;
 
 use crate::args::flags;
-use crate::config::{Config, ConfigReader};
+use crate::config::{Config, ConfigReader, price_file, read_prices};
 use crate::environment::Environment;
 use crate::error::{BASE_UNUSABLE, BASE_WRITABLE_BY_OTHERS};
 use crate::model_lists::ModelLists;
@@ -127,7 +127,13 @@ impl DataDir {
         let mut config = self.reader.load(&self.config, PROVIDERS[0].key_var)?;
         config.model_lists = ModelLists::below(&self.dir);
         config.vault = Some(self.vault());
+        config.prices = read_prices(&self.dir.join(price_file::NAME))?;
         Ok(config)
+    }
+
+    /// Returns whether what is written is to outlive a loss of power. A config that cannot be read says no such thing.
+    pub fn is_durable(&self) -> bool {
+        self.read_config().is_ok_and(|config| config.text("durability") == Some("full"))
     }
 
     /// Returns where the vault is, or would be.

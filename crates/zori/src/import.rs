@@ -1,21 +1,30 @@
 //! What other agents left behind, as a plan: nothing is written, and nobody is contacted (EXT-31 to EXT-33).
 //!
-//! `import/servers.rs` reads MCP servers of each format, `import/homes.rs` knows where each agent keeps its things.
+//! `import/servers.rs` reads MCP servers of each format, `import/homes.rs` knows where each agent keeps its things, and `import/editors.rs`
+//! where editors do.
 
+mod editors;
 pub mod homes;
+mod jsonc;
 mod servers;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use zori_core::permission::{Layer, Verdict};
 use zori_core::secret::Secret;
+use zori_mcp::client::config::runs_newest;
+use zori_policy::rules::{OwnedAnchors, Rules, UnparsedRule};
 
 use crate::config::Config;
 
 /// What can be taken over, by the names of `--only`.
-pub const GROUPS: &[&str] = &["servers", "instructions", "skills", "commands", "rules"];
+pub const GROUPS: &[&str] = &["servers", "instructions", "skills", "commands", "agents", "rules"];
 /// From whom, by the names of `--from`.
-pub const AGENTS: &[&str] = &["claude", "codex", "gemini"];
+pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode", "cursor", "vscode"];
+/// Their folders below the home directory, by which a chat knows that there is something to take over.
+pub const TRACES: &[&str] =
+    &[".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".config/Code/User/mcp.json"];
 
 /// What would be taken over.
 #[derive(Default)]
@@ -24,6 +33,8 @@ pub struct Plan {
     pub servers: Vec<PlannedServer>,
     /// Entries of lists of our config: the key, and what is added.
     pub entries: Vec<PlannedEntry>,
+    /// Rules that let something run: each is taken only if somebody says yes to it.
+    pub allow: Vec<String>,
     /// What is left behind, and why. No value of a secret is in it.
     pub notes: Vec<String>,
 }
@@ -40,6 +51,40 @@ pub struct PlannedServer {
     pub secrets: Vec<(String, Secret)>,
 }
 
+impl PlannedServer {
+    fn line(&self) -> String {
+        let secret = match self.secrets.len() {
+            0 => "",
+            _ => ", with a secret that belongs into the vault",
+        };
+        format!("MCP server {} from {}{secret}", self.name, self.from.display())
+    }
+
+    /// Returns what it is: its command line, or its address.
+    pub fn shown(&self) -> String {
+        let words = self.table.get("args").and_then(Value::as_array).into_iter().flatten();
+        let text = |key: &str| self.table.get(key).and_then(Value::as_str);
+        let first = text("command").or_else(|| text("url")).unwrap_or_default();
+        std::iter::once(first).chain(words.filter_map(Value::as_str)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns whether it runs whatever version is newest (EXT-61).
+    pub fn runs_newest(&self) -> bool {
+        let words = self.table.get("args").and_then(Value::as_array).into_iter().flatten();
+        let command = self.table.get("command").and_then(Value::as_str).unwrap_or_default();
+        runs_newest(command, words.filter_map(Value::as_str))
+    }
+
+    /// Returns the entries of the vault that it refers to, beside those whose values stand in the file it was found in.
+    pub fn references(&self) -> Vec<String> {
+        let tables = ["env", "headers"].into_iter().filter_map(|key| self.table.get(key)?.as_object());
+        let values = tables.flat_map(Map::values).filter_map(Value::as_str);
+        let names = values.flat_map(zori_vault::reference::names).map(str::to_owned);
+        let own = |name: &String| self.secrets.iter().any(|(entry, _)| entry == name);
+        names.filter(|name| !own(name)).collect()
+    }
+}
+
 /// An entry of a list in the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedEntry {
@@ -50,24 +95,26 @@ pub struct PlannedEntry {
     pub value: String,
 }
 
+impl PlannedEntry {
+    fn line(&self) -> String {
+        format!("{} += {}", self.key, self.value)
+    }
+}
+
 impl Plan {
     /// Returns one line for each thing that would be taken over, without values.
     pub fn lines(&self) -> Vec<String> {
-        let server = |server: &PlannedServer| {
-            let secret = match server.secrets.len() {
-                0 => "",
-                _ => ", with a secret that belongs into the vault",
-            };
-            format!("MCP server {} from {}{secret}", server.name, server.from.display())
-        };
-        let entry = |entry: &PlannedEntry| format!("{} += {}", entry.key, entry.value);
-        self.servers.iter().map(server).chain(self.entries.iter().map(entry)).collect()
+        let entries = self.entries.iter().map(PlannedEntry::line);
+        self.servers.iter().map(PlannedServer::line).chain(entries).collect()
     }
 
     /// Keeps what belongs to one of the groups.
     pub fn only(mut self, groups: &[&str]) -> Self {
         if !groups.contains(&"servers") {
             self.servers.clear();
+        }
+        if !groups.contains(&"rules") {
+            self.allow.clear();
         }
         self.entries.retain(|entry| groups.contains(&entry.group));
         self
@@ -77,9 +124,39 @@ impl Plan {
     pub fn without_known(mut self, config: &Config) -> Self {
         let has = |name: &str| config.mcp_servers.as_ref().is_some_and(|servers| servers.contains_key(name));
         self.servers.retain(|server| !has(&server.name));
-        self.entries.retain(|entry| {
-            !config.list(entry.key).unwrap_or_default().iter().any(|(known, _)| *known == entry.value)
-        });
+        let knows = |key: &str, value: &str| {
+            config.list(key).unwrap_or_default().iter().any(|(known, _)| *known == value)
+        };
+        self.entries.retain(|entry| !knows(entry.key, &entry.value));
+        self.allow.retain(|rule| !knows("permissions.allow", rule));
+        self
+    }
+
+    /// Leaves out rules that mean nothing here, and says so.
+    pub fn without_bad_rules(mut self, anchors: &OwnedAnchors) -> Self {
+        let mut bad = Vec::new();
+        let mut is_good = |key: &str, text: &str| {
+            let verdict = match key {
+                "permissions.allow" => Verdict::Allow,
+                "permissions.ask" => Verdict::Ask,
+                _ => Verdict::Deny,
+            };
+            let rule =
+                UnparsedRule { verdict, text: text.to_owned(), layer: Layer::User, source: key.into() };
+            let (mut rules, mut warnings) = (Rules::default(), Vec::new());
+            rules.add(&rule, anchors, &mut warnings);
+            let parsed = [rules.allow, rules.ask, rules.deny].concat().len() == 1;
+            let good = parsed && (warnings.is_empty() || verdict == Verdict::Allow);
+            if let Some(why) = warnings.first().filter(|_| !good) {
+                // What comes of it last is what would come of it in our config.
+                let why = why.text.rsplit_once("; ").map_or(why.text.as_str(), |(why, _)| why);
+                bad.push(format!("a rule is left out: {why}"));
+            }
+            good
+        };
+        self.entries.retain(|entry| entry.group != "rules" || is_good(entry.key, &entry.value));
+        self.allow.retain(|rule| is_good("permissions.allow", rule));
+        self.notes.extend(bad);
         self
     }
 

@@ -19,6 +19,7 @@ pub mod commands;
 pub mod config;
 mod credentials;
 mod data_dir;
+mod debug_dump;
 mod debug_log;
 mod demo;
 mod environment;
@@ -28,6 +29,7 @@ mod frontend;
 mod gui;
 mod handoff;
 mod heartbeat;
+mod hidden_input;
 mod hooks;
 mod host_failure;
 mod import;
@@ -64,6 +66,7 @@ mod terminal;
 mod trust;
 mod ui;
 mod undo;
+mod uses;
 mod vault;
 mod which_session;
 mod wire_up;
@@ -78,9 +81,11 @@ use zori_contract::flag::framework::IDEMPOTENCY_KEY;
 use zori_contract::path::AbsPath;
 use zori_contract::world::{RunFacts, Started};
 
+use crate::args::flags;
 use crate::audit::CommandRecord;
 use crate::config::ConfigReader;
 use crate::data_dir::Locations;
+use crate::debug_dump::DebugDump;
 use crate::debug_log::DebugLog;
 use crate::environment::Environment;
 use crate::network::NetworkOptions;
@@ -109,7 +114,8 @@ pub fn main() -> ExitCode {
         let vault_dir = vault::chosen_dir(begin.args, &env);
         let locations = Locations { profile, env: env.clone(), config_file, vault_dir, reader };
         let network = NetworkOptions::new(begin.args, begin.verbosity, &env);
-        start(App { profile, env, locations, network, log, record }, begin)
+        let dump = DebugDump::new(begin.args.has(&flags::DEBUG_DUMP));
+        start(App { profile, env, locations, network, log, dump, record }, begin)
     });
     let code = profile.exit_code(code);
     ending.end(code);

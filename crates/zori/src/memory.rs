@@ -5,7 +5,8 @@ use std::path::Path;
 use zori_contract::failure::Failure;
 use zori_core::secret::Secrets;
 use zori_host::{
-    EmbedderSettings, MemoryPlace, MemorySettings, ModelSettings, QdrantSettings, Recall, VectorSettings,
+    DailyBudget, EmbedderSettings, MemoryPlace, MemorySettings, ModelSettings, QdrantSettings, Recall,
+    VectorSettings,
 };
 use zori_index::{DreamGates, IndexError, database_path};
 use zori_providers::catalog::ProviderFacts;
@@ -17,10 +18,10 @@ use crate::data_dir::DataDir;
 use crate::environment::Environment;
 use crate::error::{DATABASE_UNUSABLE, SETTING_INVALID};
 use crate::model_choice::{Key, KeyFound, base_url, find_key, unknown_in};
+use crate::settings::limits;
+use crate::uses::{self, Uses};
 use crate::vault;
 
-/// The file in a project's folder that says that it uses its memory.
-const MARKER: &str = "memory";
 /// How many messages can be recalled, unless the config says another number.
 const MOST_ENTRIES: u64 = 100_000;
 /// The variable with the key of a Qdrant server.
@@ -32,18 +33,20 @@ pub fn place(data_dir: &DataDir, folder: &Path, scratch: &Path) -> MemoryPlace {
     MemoryPlace {
         database: database_path(data_dir.dir()),
         sessions: data_dir.sessions(),
-        marker: zori_store::project_dir(data_dir.dir(), &project).join(MARKER),
+        marker: uses::folder(data_dir.dir(), &project).join(uses::MEMORY),
         home: data_dir.home(),
         scratch: scratch.to_owned(),
+        durable: data_dir.is_durable(),
         project,
     }
 }
 
-/// Returns what a session knows of the memory of its project. Keys are looked for only where the project uses its memory.
+/// Returns what a session knows of the memory of its project; `None` where it does not use it. Keys are looked for only where it does.
 pub fn settings(
     config: &Config,
     env: &Environment,
     data_dir: Option<&DataDir>,
+    uses: Option<&Uses>,
     root: &Path,
     scratch: &Path,
 ) -> Result<Option<MemorySettings>, Failure> {
@@ -52,10 +55,15 @@ pub fn settings(
         Some("auto") => Recall::Auto,
         _ => Recall::Manual,
     };
-    let Some(data_dir) = data_dir else { return Ok(None) };
+    let used = recall == Recall::Auto || uses.is_some_and(|uses| uses.has(uses::MEMORY));
+    let Some(data_dir) = data_dir.filter(|_| used) else { return Ok(None) };
     let place = place(data_dir, root, scratch);
-    let vectors = match asks_others(config) && (recall == Recall::Auto || place.is_used()) {
-        true => vectors(config, env)?,
+    let vectors = match asks_others(config) || config.text("memory.graph").is_some() {
+        true => {
+            // The model is asked in the background, where nobody could be told that it may not be.
+            extractor(config, env, &place)?;
+            vectors(config, env, &place)?
+        }
         false => VectorSettings::default(),
     };
     Ok(Some(MemorySettings { place, recall, vectors }))
@@ -67,8 +75,9 @@ pub fn asks_others(config: &Config) -> bool {
 }
 
 /// Returns where vectors come from and where they are kept; what cannot be understood is refused.
-pub fn vectors(config: &Config, env: &Environment) -> Result<VectorSettings, Failure> {
-    let embedder = config.text("memory.embedder").map(|name| embedder(name, config, env)).transpose()?;
+pub fn vectors(config: &Config, env: &Environment, place: &MemoryPlace) -> Result<VectorSettings, Failure> {
+    let embedder =
+        config.text("memory.embedder").map(|name| embedder(name, config, env, place)).transpose()?;
     let qdrant = match config.text("memory.vectors") {
         Some("qdrant") => Some(qdrant(config, env)?),
         _ => None,
@@ -76,7 +85,12 @@ pub fn vectors(config: &Config, env: &Environment) -> Result<VectorSettings, Fai
     Ok(VectorSettings { embedder, qdrant })
 }
 
-fn embedder(name: &str, config: &Config, env: &Environment) -> Result<EmbedderSettings, Failure> {
+fn embedder(
+    name: &str,
+    config: &Config,
+    env: &Environment,
+    place: &MemoryPlace,
+) -> Result<EmbedderSettings, Failure> {
     let hint = "for example `openai:text-embedding-3-small`, or `ollama:nomic-embed-text`";
     let (facts, model) = provider_and_model("memory.embedder", name, hint, config)?;
     if !Embedder::has(&facts.api) {
@@ -86,17 +100,43 @@ fn embedder(name: &str, config: &Config, env: &Environment) -> Result<EmbedderSe
     let base_url = base_url(facts, config, env)?;
     let key = find_key(facts, &base_url, config, env).ok().flatten();
     let key = key.as_ref().and_then(Key::credential);
-    Ok(EmbedderSettings { facts, base_url, key, model: model.to_owned() })
+    let daily = limits::of_place(config, env, place);
+    let settings = EmbedderSettings {
+        facts,
+        base_url,
+        key,
+        model: model.to_owned(),
+        price_list: config.prices.clone(),
+        daily,
+    };
+    limits::check_daily(settings.daily.as_ref(), config, settings.prices(), name)?;
+    Ok(settings)
 }
 
-/// Returns the model that takes facts from messages, with its key; `None` where nobody named one.
-pub fn extractor(config: &Config, env: &Environment) -> Result<Option<(ModelSettings, KeyFound)>, Failure> {
+/// A model that takes facts from messages.
+pub struct Extractor {
+    pub model: ModelSettings,
+    pub key: KeyFound,
+    /// What all requests of a day may cost, where somebody says so.
+    pub daily: Option<DailyBudget>,
+}
+
+/// Returns the model that takes facts from messages; `None` where nobody named one.
+pub fn extractor(
+    config: &Config,
+    env: &Environment,
+    place: &MemoryPlace,
+) -> Result<Option<Extractor>, Failure> {
     let Some(name) = config.text("memory.graph") else { return Ok(None) };
     let hint = "for example `anthropic:claude-haiku-4-5`";
-    let (facts, model) = provider_and_model("memory.graph", name, hint, config)?;
+    let (facts, id) = provider_and_model("memory.graph", name, hint, config)?;
     let base_url = base_url(facts, config, env)?;
     let key = find_key(facts, &base_url, config, env);
-    Ok(Some((ModelSettings { base_url, ..ModelSettings::new(facts, model) }, key)))
+    let price_list = config.prices.clone();
+    let model = ModelSettings { base_url, price_list, ..ModelSettings::new(facts, id) };
+    let daily = limits::of_place(config, env, place);
+    limits::check_daily(daily.as_ref(), config, model.prices(id), name)?;
+    Ok(Some(Extractor { model, key, daily }))
 }
 
 /// Reads `PROVIDER:MODEL`.

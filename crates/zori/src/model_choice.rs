@@ -287,7 +287,11 @@ fn assemble(
         Ok(Some(Key::Stored(stored))) => stored.grant.tell(&secrets),
         Ok(None) | Err(_) => {}
     }
-    ModelChoice { model: ModelSettings { base_url, secrets, ..ModelSettings::new(facts, model) }, key }
+    let price_list = config.prices.clone();
+    ModelChoice {
+        model: ModelSettings { base_url, secrets, price_list, ..ModelSettings::new(facts, model) },
+        key,
+    }
 }
 
 /// The provider and model that flags and config name.

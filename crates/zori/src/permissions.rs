@@ -30,6 +30,9 @@ use crate::trust::project::Project;
 /// The variables that name a mode, in order (DECISIONS 32).
 const MODE_VARIABLES: &[&str] = &["ZORI_PERMISSION_MODE", "ZORI_SECURITY_MODE", "AGENT_SECURITY_MODE"];
 
+/// The variable that lets a server's agent use the shell.
+pub const SHELL_VARIABLE: &str = "AGENTZERO_ALLOW_SHELL";
+
 /// The flag that names one.
 const MODE_FLAG: &str = "--permission-mode";
 
@@ -51,6 +54,8 @@ pub struct PolicySources<'a> {
     pub real_home: Option<&'a Path>,
     /// Whether the agent runs on a server (DECISIONS 11).
     pub remote_agent: bool,
+    /// Whether a variable lets a server's agent use the shell (AZ-7).
+    pub shell_variable: Option<bool>,
     /// The environment variable that sets the mode: name and value.
     pub mode_variable: Option<(&'static str, String)>,
     /// The folders of `PATH`.
@@ -90,7 +95,11 @@ pub fn gather(sources: PolicySources<'_>) -> Result<ResolvedPolicy, Failure> {
     // SEC-2 of that document: with its names the shell is off unless somebody says so.
     if mode.source == ModeSource::AsAgentZero && modes.shell.allow_shell == Some(true) {
         let name = mode.shown();
-        warnings.push(format!("`security.allow_shell` lets the model run shell commands in the mode {name}"));
+        let said = match sources.shell_variable {
+            Some(true) if sources.remote_agent => SHELL_VARIABLE,
+            _ => "security.allow_shell",
+        };
+        warnings.push(format!("`{said}` lets the model run shell commands in the mode {name}"));
     }
     let sandbox = sandbox::resolve(&SandboxSources {
         flag: args.permission.sandbox,
@@ -163,10 +172,18 @@ fn mode(sources: &PolicySources<'_>, managed: &Config) -> Result<(Modes, ModeCho
         .or_else(|| of(sources.config, &user))
         .or_else(|| of(managed, sources.managed));
     let forbidden = (managed.flag("security.forbid_yolo") == Some(true)).then(|| sources.managed.to_owned());
-    let shell = shell_settings(sources.config, managed);
+    let shell =
+        shell_settings(sources.config, managed, sources.shell_variable.filter(|_| sources.remote_agent));
     let user_rules = managed.flag("security.managed_allow_only") != Some(true);
-    let modes =
-        |source: String| Modes { source, user_rules, forbidden: forbidden.clone(), shell: shell.clone() };
+    let shell_forbidden =
+        (managed.flag("security.allow_shell") == Some(false)).then(|| sources.managed.to_owned());
+    let modes = |source: String| Modes {
+        forbidden: forbidden.clone(),
+        shell: shell.clone(),
+        shell_forbidden: shell_forbidden.clone(),
+        user_rules,
+        ..Modes::unrestricted(source)
+    };
     let implicit = |mode: Mode, source: &str| {
         let (modes, choice) = (modes(source.to_owned()), ModeChoice::implicit(mode));
         let shell = modes.shell(choice).map_err(of_mode)?;
@@ -198,7 +215,7 @@ fn mode(sources: &PolicySources<'_>, managed: &Config) -> Result<(Modes, ModeCho
 }
 
 /// The user's lists and the administrator's; what denies adds up.
-fn shell_settings(config: &Config, managed: &Config) -> ShellSettings {
+fn shell_settings(config: &Config, managed: &Config, variable: Option<bool>) -> ShellSettings {
     let list = |config: &Config, key: &str| -> Option<Vec<String>> {
         Some(config.list(key)?.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
@@ -209,7 +226,7 @@ fn shell_settings(config: &Config, managed: &Config) -> ShellSettings {
     ShellSettings {
         allow_shell: match (config.flag("security.allow_shell"), managed.flag("security.allow_shell")) {
             (_, Some(false)) => Some(false),
-            (user, managed) => user.or(managed),
+            (user, managed) => variable.or(user).or(managed),
         },
         whitelist: both("security.whitelist"),
         blacklist_patterns: both("security.blacklist_patterns"),
@@ -311,6 +328,7 @@ mod tests {
                 remote_agent: false,
                 home: None,
                 real_home: None,
+                shell_variable: None,
                 mode_variable: variable.map(|value| ("ZORI_PERMISSION_MODE", value.to_owned())),
                 programs: Vec::new(),
             });

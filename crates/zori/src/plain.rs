@@ -194,6 +194,7 @@ impl PlainSession {
             model: session.model().to_owned(),
             messages,
             redactor: self.host.redactor(),
+            ledger: session.ledger(),
             max_tokens: request.max_tokens,
             effort: request.effort,
             delivery: request.delivery,
@@ -214,6 +215,14 @@ impl PlainSession {
 
     pub fn session(&self) -> &Session {
         &self.blocking.session
+    }
+
+    /// Lets the next context block of an Agent Zero server say what its tools may do by now (CB-5).
+    pub fn tell_rights(&self) {
+        if let Some(setup) = &self.run.agent_zero {
+            let policy = self.session().policy();
+            setup.preface.set_rights(policy.mode, &policy.shell);
+        }
     }
 
     /// Returns the session, for changes between turns.
@@ -258,6 +267,9 @@ fn recap(
     let Some(question) = recap::question(blocking.session.messages(), &host.redactor()) else {
         return (Ok(recap::NO_TURNS.to_owned()), Spent::NOTHING);
     };
+    if let Some(why) = blocking.session.ledger().and_then(|ledger| ledger.refuses()) {
+        return (Err(why), Spent::NOTHING);
+    }
     let request = &host.settings.request;
     let model = blocking.session.model().to_owned();
     let asked = HandoffRequest {

@@ -9,6 +9,7 @@ use crate::args::{flags, implied, people};
 use crate::audit::CommandRecord;
 use crate::commands::{COMMANDS, GROUPS, example};
 use crate::data_dir::{DataDir, Locations};
+use crate::debug_dump::DebugDump;
 use crate::debug_log::DebugLog;
 use crate::environment::Environment;
 use crate::error;
@@ -30,6 +31,8 @@ pub struct App {
     pub network: NetworkOptions,
     /// Log lines, where somebody asks for them.
     pub log: DebugLog,
+    /// Debug dumps, where somebody asks for them.
+    pub dump: DebugDump,
     /// The audit record of this command.
     pub record: CommandRecord,
 }
@@ -63,6 +66,7 @@ const BASE: Program<App> = Program {
     note: NOTE,
     examples: &[],
     unknown: Some("for a prompt: `zori -p TEXT`"),
+    audit_log: Some("$ZORI_HOME/audit.jsonl"),
     ahead: flags::WITH_CHAT,
     implied: implied::command,
     rewrite: people::rewrite,

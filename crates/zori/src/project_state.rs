@@ -12,6 +12,7 @@ use zori_store::{SessionDir, project_dir};
 
 use crate::data_dir::DataDir;
 use crate::memory;
+use crate::uses;
 
 /// Further tables of the database, and what their rows are called. Tables that are not named are deleted all the same.
 const OTHER_ROWS: &[(&str, &str)] = &[
@@ -27,6 +28,8 @@ pub struct ProjectState {
     pub place: MemoryPlace,
     /// The project's folder below the base directory.
     pub folder: PathBuf,
+    /// The folder that notes what the project uses.
+    pub notes: PathBuf,
     /// Its sessions.
     pub sessions: Vec<SessionId>,
     /// Session files that were put into the trash.
@@ -35,7 +38,7 @@ pub struct ProjectState {
     pub transcripts: Vec<PathBuf>,
     /// What was being typed.
     pub drafts: Vec<PathBuf>,
-    /// The files of the project's folder, checkpoints and the audit log aside: prompt history, preferences, marks.
+    /// The files of the project's folder, checkpoints and the audit log aside: prompt history, preferences; and the notes of what it uses.
     pub files: Vec<PathBuf>,
     /// The audit log and what was put aside of it.
     pub audit: Vec<PathBuf>,
@@ -70,10 +73,14 @@ impl ProjectState {
             Some(store) => store.count_purge().map_err(Unclear::Database)?,
             None => Default::default(),
         };
-        let (audit, files) = children(&own)
+        let (audit, mut files): (Vec<_>, Vec<_>) = children(&own)
             .into_iter()
             .filter(|path| !named(path, |name| name == "undo" || name == "undo.purged"))
             .partition(|path| is_audit(path));
+        // That something is scheduled stays noted as long as it is.
+        let notes = uses::folder(data_dir.dir(), &place.project);
+        let gone = |path: &PathBuf| kept.jobs == 0 || !named(path, |name| name == uses::SCHEDULE);
+        files.extend(children(&notes).into_iter().filter(gone));
         let (debug, debug_outside) = debug_dumps(&place.project);
         Ok(Self {
             trashed: trash.sessions().iter().map(|id| in_trash.file(id)).collect(),
@@ -83,6 +90,7 @@ impl ProjectState {
             ),
             undo: count_undo(&own.join("undo")).map_err(Unclear::Undo)?,
             folder: own,
+            notes,
             sessions,
             files,
             audit,

@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 use zori_host::{ScheduleSettings, mark_scheduled};
-use zori_index::{project_key, zone_known};
+use zori_index::zone_known;
 
 use crate::background::Switch;
 use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::environment::Environment;
 use crate::memory;
+use crate::uses::{self, Uses};
 
 /// Where jobs run: `"auto"` in chats, true beside a single prompt, too, false only in `schedule run`.
 const ENABLED: &str = "scheduler.enabled";
 
-/// Returns the file that says that a project has scheduled something. It is not in the project's folder, since a purge keeps jobs (D-31).
+/// Returns the file that says that a project has scheduled something.
 pub fn marker(data_dir: &DataDir, project: &Path) -> PathBuf {
-    data_dir.dir().join("schedules").join(project_key(project))
+    uses::folder(data_dir.dir(), project).join(uses::SCHEDULE)
 }
 
 /// Notes that a project has scheduled something.
@@ -28,19 +29,20 @@ pub fn mark(data_dir: &DataDir, project: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::new(&IO_ERROR, format!("{} cannot be made: {error}", marker.display())))
 }
 
-/// Returns what a session knows of the schedule of its project; `None` where it has none. Looking is one system call.
+/// Returns what a session knows of the schedule of its project; `None` where it has none.
 pub fn settings(
     config: &Config,
     data_dir: Option<&DataDir>,
+    uses: Option<&Uses>,
     root: &Path,
     env: &Environment,
 ) -> Option<ScheduleSettings> {
-    let data_dir = data_dir.filter(|_| Switch::of(config, ENABLED) != Switch::Off)?;
-    let place = memory::place(data_dir, root, env.temp_dir());
-    marker(data_dir, &place.project).exists().then(|| {
-        let always = Switch::of(config, ENABLED) == Switch::On;
-        ScheduleSettings { place, zone: local_zone(env), always }
-    })
+    let switch = Switch::of(config, ENABLED);
+    if switch == Switch::Off || !uses?.has(uses::SCHEDULE) {
+        return None;
+    }
+    let place = memory::place(data_dir?, root, env.temp_dir());
+    Some(ScheduleSettings { place, zone: local_zone(env), always: switch == Switch::On })
 }
 
 /// Returns this machine's time zone: what `TZ` says, else what `/etc/localtime` points to, else UTC.

@@ -23,6 +23,7 @@ mod peer;
 mod pictures;
 mod recall;
 mod sessions;
+mod spilled;
 mod start;
 mod tty;
 mod turns;
@@ -218,7 +219,7 @@ impl Screen<'_, '_> {
         let (of, wanted) = (all.len(), word.to_lowercase());
         let fits = |item: &Item| format!("{} {}", item.text, item.about).to_lowercase().contains(&wanted);
         let items = all.into_iter().filter(fits).collect();
-        self.display.take(Msg::Found { word, items, of, all: of });
+        self.display.take(Msg::Found { word, items, of, all: of, pending: false });
     }
 
     fn keep_in_history(&self, text: &str) {

@@ -21,8 +21,8 @@ use zori_host::settings::{
     ToolSettings, WorkspaceSettings,
 };
 use zori_host::{
-    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, IsSensitive, Limits, ModelGate,
-    ModelSettings, Retry, check_budget,
+    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, IsSensitive, ModelGate, ModelSettings,
+    Retry, check_budget,
 };
 use zori_policy::Policy;
 use zori_providers::catalog;
@@ -33,6 +33,7 @@ use zori_redact::Redactor;
 use zori_serve::parse_session;
 use zori_store::Durability;
 use zori_tools::hooks::Origin;
+use zori_tools::toolset::ReadBounds;
 
 use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
 use crate::agent_zero::project::ActiveNames;
@@ -65,6 +66,7 @@ use crate::trust::store::TrustState;
 use crate::trust::{self, TrustDialog};
 use crate::ui::Ui;
 use crate::undo;
+use crate::uses::Uses;
 use crate::which_session;
 use crate::workers::Workers;
 
@@ -187,12 +189,7 @@ impl Settings {
         let ModelChoice { model, key } = choice;
         check_budget(&limits, model.prices(&model.name), &model.name).map_err(of_model)?;
         let daily = limits::of_a_day(&config, data_dir.as_ref(), &root, &cx.app.env)?;
-        if daily.is_some() {
-            // What cannot be counted cannot be kept within bounds.
-            let bounded =
-                Limits { budget: limits.budget.or(daily.as_ref().map(|daily| daily.max)), ..limits };
-            check_budget(&bounded, model.prices(&model.name), &model.name).map_err(of_model)?;
-        }
+        limits::check_daily(daily.as_ref(), &config, model.prices(&model.name), &model.name)?;
         let guidelines = match &recording {
             Some(_) => Instructions::default(),
             None => {
@@ -204,10 +201,9 @@ impl Settings {
         for warning in &guidelines.warnings {
             cx.ui.warn(warning);
         }
+        let folders = extensions::Folders { data_dir: data_dir.as_ref(), home: home.as_deref(), root: &root };
         let extensions = match cx.profile.built_in_prompt {
             true => {
-                let folders =
-                    extensions::Folders { data_dir: data_dir.as_ref(), home: home.as_deref(), root: &root };
                 let secrets = &model.secrets;
                 extensions::gather(args, &config, &cx.app.env, &folders, &project_trust, secrets, cx.ui)
             }
@@ -235,7 +231,7 @@ impl Settings {
             person,
             &model.secrets,
         )?;
-        let agents = agents::gather(args, data_dir.as_ref(), &project_trust, cx.ui)?;
+        let agents = agents::gather(args, &config, &folders, &project_trust, cx.ui)?;
         let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
         let untrusted = project_trust.state == Some(TrustState::Untrusted);
         let remote_agent = agent_zero::is_provider(model.facts);
@@ -281,15 +277,20 @@ impl Settings {
                 sensitive.clone(),
             )
         });
-        let memory = memory::settings(&config, &cx.app.env, own, &root, scratch)?;
+        let uses = own.map(|data_dir| Uses::look(data_dir, &data_dir.project_root(&root)));
+        let memory = memory::settings(&config, &cx.app.env, own, uses.as_ref(), &root, scratch)?;
         // What `--bare` does without is not offered.
-        let code_index = own.filter(|_| !bare).and_then(|data_dir| {
-            code_index::of_session(index_switch, || {
-                let known = memory.as_ref().map(|memory| memory.place.project.clone());
-                let project = known.unwrap_or_else(|| data_dir.project_root(&root));
-                code_index::place(data_dir, project, scratch, sensitive)
+        let mut code_index = own.filter(|_| !bare).and_then(|data_dir| {
+            code_index::of_session(index_switch, uses.as_ref(), || {
+                code_index::place(data_dir, data_dir.project_root(&root), scratch, sensitive)
             })
         });
+        if let (Some(index), Some(data_dir)) = (&mut code_index, own)
+            && code_index::wants_vectors(&config)
+        {
+            let place = memory::place(data_dir, &root, scratch);
+            index.vectors = Some(code_index::vectors(&config, &cx.app.env, &place)?);
+        }
         let session = SessionSettings {
             model: ModelSettings {
                 context_window: config.count("context_window"),
@@ -330,7 +331,7 @@ impl Settings {
             audit: audit::settings(&config, data_dir.as_ref().filter(|_| writable), &root),
             memory,
             code_index,
-            schedule: schedule::settings(&config, own, &root, &cx.app.env),
+            schedule: schedule::settings(&config, own, uses.as_ref(), &root, &cx.app.env),
             undo: undo::settings(
                 &config,
                 data_dir.as_ref().filter(|_| writable),
@@ -375,6 +376,9 @@ impl Settings {
                 hooks,
                 order: CallOrder::Together,
                 spelling: None,
+                remote_bounds: agent_zero
+                    .as_ref()
+                    .map_or(ReadBounds::DEFAULT, |setup| setup.preface.read_bounds()),
                 patch_models: cx
                     .profile
                     .built_in_prompt
@@ -596,6 +600,7 @@ fn permissions(
         remote_agent,
         home,
         real_home: app.env.real_home(),
+        shell_variable: agent_zero::flag_variable(&app.env, permissions::SHELL_VARIABLE),
         mode_variable: permissions::mode_variable(&app.env),
         programs: app.env.search_path(),
     })

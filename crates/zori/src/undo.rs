@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use zori_contract::error::LOCK_HELD;
+use zori_contract::error::{IO_ERROR, LOCK_HELD};
 use zori_contract::failure::Failure;
 use zori_host::{Retention, TreeLimits, UndoFailure, UndoSettings};
 use zori_store::StoreError;
@@ -66,6 +66,10 @@ pub fn failure(error: UndoFailure) -> Failure {
             Failure::new(&LOCK_HELD, message)
         }
         UndoFailure::Files(zori_host::UndoError::Unsafe { .. }) => Failure::new(&UNDO_OFF, message),
+        UndoFailure::Files(zori_host::UndoError::Io { .. }) => {
+            Failure::new(&IO_ERROR, format!("what is kept for undo cannot be used: {message}"))
+                .hint("what is in the way there can be moved aside; what it held cannot be undone then")
+        }
         UndoFailure::Session(StoreError::Locked { .. }) => {
             Failure::new(&LOCK_HELD, message).hint("undo it there, or end that process")
         }

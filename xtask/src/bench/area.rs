@@ -79,6 +79,13 @@ impl Bench {
         self.temp.path().join("home")
     }
 
+    /// Returns where zori keeps things in that home.
+    pub fn base(&self) -> Result<PathBuf> {
+        let output = self.zori(&["config", "path", "--output", "plain"]).output()?;
+        let path = String::from_utf8(output.stdout)?;
+        Path::new(path.trim()).parent().map(Path::to_owned).context("the config file has no folder")
+    }
+
     /// Takes away what earlier areas have left there: sessions, logs.
     pub fn empty_home(&self) -> Result<()> {
         fs::remove_dir_all(self.home())?;
@@ -135,8 +142,12 @@ impl Bench {
 
     /// Runs once against the script; all of it must have been asked for.
     fn play(&self, who: Who, script: &[Arc<Reply>]) -> Result<(run::Run, Vec<Exchange>)> {
+        self.play_command(self.command(who), script)
+    }
+
+    fn play_command(&self, command: Command, script: &[Arc<Reply>]) -> Result<(run::Run, Vec<Exchange>)> {
         self.server.begin(script);
-        let run = run::run(self.command(who))?;
+        let run = run::run(command)?;
         let exchanges = self.server.exchanges(script.len());
         ensure!(
             exchanges.len() == script.len(),
@@ -181,6 +192,33 @@ impl Bench {
     pub fn first_request(&self) -> Result<f64> {
         let (run, exchanges) = self.play(Who::Zori, &[hello()])?;
         Ok(ms_between(run.started, exchanges[0].began))
+    }
+
+    /// Does the same in another home, with further arguments.
+    pub fn first_request_in(&self, home: &Path, args: &[&str]) -> Result<f64> {
+        let mut command = self.command(Who::Zori);
+        command.env("HOME", home).args(args);
+        let (run, exchanges) = self.play_command(command, &[hello()])?;
+        Ok(ms_between(run.started, exchanges[0].began))
+    }
+
+    /// Does the same below `strace`, which writes these calls to a file.
+    pub fn traced_first_request(&self, home: &Path, trace: &Path, calls: &str) -> Result<()> {
+        let inner = self.command(Who::Zori);
+        let mut command = run::command(Path::new("strace"), home, &self.work());
+        command.args(["-f", "-qq", "-e", &format!("trace={calls}"), "-o"]).arg(trace);
+        command.arg(inner.get_program()).args(inner.get_args());
+        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("HOME", home);
+        self.play_command(command, &[hello()])?;
+        Ok(())
+    }
+
+    /// Has so many calls of a tool made in a home, and returns how long each took, in milliseconds.
+    pub fn steps_in(&self, home: &Path, count: usize, tool: &str, input: &Value) -> Result<Vec<f64>> {
+        let mut command = self.command(Who::Zori);
+        command.env("HOME", home);
+        let (_, exchanges) = self.play_command(command, &calls(count, tool, input))?;
+        Ok(steps(&exchanges))
     }
 
     /// Returns the median peak memory of zori and of the floor.

@@ -1,13 +1,15 @@
 //! `cargo xtask soak reliability`: the table of `docs/contracts/reliability.md` with figure, goal and count. A row is a
-//! guarantee and the tests that provoke its faults; a guarantee without tests says so by name.
+//! guarantee and the tests that provoke its faults; a guarantee without tests says so by name. With `--hours` all rows are run
+//! again and again, so that `--part` gives each of them something before the time is over; cases are summed up. A violation does
+//! not end the run: it is told in the row, and at the end.
 
-use std::collections::BTreeMap;
+use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
-use super::{SuiteRun, Time, rounds, suite};
-use crate::fuzz;
-use crate::workspace::Workspace;
+use super::programs::Programs;
+use super::suite::{Chosen, SuiteRun};
+use super::{Time, rounds};
 
 /// Rows whose figures have a name and no id.
 pub(super) const NAMED: &[&str] = &["endurance", "ACP sessions"];
@@ -22,30 +24,28 @@ struct Row {
 
 enum Evidence {
     /// Tests that cover it, by what `cargo test` takes.
-    Tests(&'static [&'static [&'static str]]),
+    Tests(&'static [Chosen]),
     /// The same, of which the contract wants more than they do.
-    Part(&'static [&'static [&'static str]], &'static str),
-    /// The fuzz targets, as long as in CI; hours are `cargo xtask soak fuzz`.
-    Fuzz,
+    Part(&'static [Chosen], &'static str),
     /// Nothing here measures it, and why, where there is a reason.
     Nothing(&'static str),
 }
 
-use Evidence::{Fuzz, Nothing, Part, Tests};
+use Evidence::{Nothing, Part, Tests};
 
 /// Behaviour tests whose names begin so.
 macro_rules! it {
-    ($($name:literal),+) => { &[$(&["--package", "zori", "--test", "it", $name]),+] };
+    ($($name:literal),+) => { &[$(Chosen::it("zori", $name)),+] };
 }
 
 /// Tests of the decoders whose names hold this.
 macro_rules! streams {
-    ($($name:literal),+) => { &[$(&["--package", "zori-providers", "--test", "it", $name]),+] };
+    ($($name:literal),+) => { &[$(Chosen::it("zori-providers", $name)),+] };
 }
 
 /// Unit tests of a crate whose names hold this.
 macro_rules! unit {
-    ($package:literal, $($name:literal),+) => { &[$(&["--package", $package, "--lib", $name]),+] };
+    ($package:literal, $($name:literal),+) => { &[$(Chosen::unit($package, $name)),+] };
 }
 
 const ROWS: &[Row] = &[
@@ -66,9 +66,9 @@ const ROWS: &[Row] = &[
         "all prefixes of 200 turns",
         Part(
             &[
-                &["--package", "zori", "--test", "it", "reliability::calls::power_cuts"],
-                &["--package", "zori-store", "--lib", "syncs"],
-                &["--package", "zori-store", "--lib", "power"],
+                Chosen::it("zori", "reliability::calls::power_cuts"),
+                Chosen::unit("zori-store", "syncs"),
+                Chosen::unit("zori-store", "power"),
             ],
             "prefixes of the calls; unsynced writes are lost whole, not reordered",
         ),
@@ -77,9 +77,9 @@ const ROWS: &[Row] = &[
         "LOG-6",
         "syncs failing at 1..20",
         Tests(&[
-            &["--package", "zori", "--test", "it", "reliability::calls::failing_at_each_call"],
-            &["--package", "zori-store", "--lib", "a_failed_sync"],
-            &["--package", "zori-store", "--lib", "a_sync_is_not_believed"],
+            Chosen::it("zori", "reliability::calls::failing_at_each_call"),
+            Chosen::unit("zori-store", "a_failed_sync"),
+            Chosen::unit("zori-store", "a_sync_is_not_believed"),
         ]),
     ),
     row("LOG-7", "every k", Tests(unit!["zori-store", "short_writes", "a_disk_that_is_full"])),
@@ -104,7 +104,7 @@ const ROWS: &[Row] = &[
     ),
     row("LOG-12", "1 GiB in 300 MiB, 5 s", Tests(it!["reliability::large"])),
     row("NET-1", "every cut of 40 fixtures", Tests(streams!["cuts"])),
-    row("NET-2", "200 variants", Tests(streams!["generated"])),
+    row("NET-2", "200 variants", Tests(streams!["properties"])),
     row("NET-3", "every cut, 5,000 mutations", Tests(streams!["mutations", "cuts"])),
     row("NET-4", "1,500 cases", Tests(it!["faults::every_event"])),
     row(
@@ -117,7 +117,7 @@ const ROWS: &[Row] = &[
     row(
         "NET-8",
         "truncation of 20 inputs, 0 executions",
-        Part(unit!["zori-engine", "assemble"], "the inputs of the assembly's tests"),
+        Part(unit!["zori-engine", "cut_off"], "the cases of the engine's tests"),
     ),
     row("NET-9", "10,000 cases", Tests(streams!["mutations", "properties"])),
     row("NET-10", "all providers", Tests(streams!["replies"])),
@@ -219,18 +219,26 @@ const ROWS: &[Row] = &[
     row("FS-3", "25 cases", Part(it!["trouble::a_base", "trouble::no_"], "those of trouble.rs")),
     row("FS-4", "every call x 8 errors", Part(it!["reliability::calls::written_files"], "the write tool")),
     row("FS-5", "under 100 MiB, cancelled within 250 ms", Tests(it!["reliability::huge_files"])),
-    row("FS-6", "60 cases", Part(unit!["zori-tools", "textfile", "read::"], "the cases of these files")),
+    row(
+        "FS-6",
+        "60 cases",
+        Part(unit!["zori-tools", "read::", "edit::", "write::"], "the cases of these files"),
+    ),
     row("FS-7", "500 races, 0 silent losses", Part(unit!["zori-tools", "seen"], "the cases of seen.rs")),
     row(
         "FS-8",
         "2,000 mutations",
         Part(it!["config::"], "the cases of config.rs; mutations are in the fuzz target `config`"),
     ),
-    row("FS-9", "all versions", Tests(&[&["--package", "zori-store", "--test", "it", "fixtures"]])),
+    row("FS-9", "all versions", Tests(&[Chosen::it("zori-store", "fixtures")])),
     row(
         "DB-1",
         "inspection",
-        Part(unit!["zori-index", "tests::files"], "not `synchronous=FULL` with `durability`"),
+        Tests(&[
+            Chosen::unit("zori-index", "db_1_"),
+            Chosen::unit("zori-index", "tests::files"),
+            Chosen::it("zori", "reliability::database::db_1_"),
+        ]),
     ),
     row(
         "DB-2",
@@ -242,15 +250,15 @@ const ROWS: &[Row] = &[
         "DB-4",
         "each page header, 2,000 bytes",
         Tests(&[
-            &["--package", "zori-index", "--lib", "tests::damage::damage_anywhere"],
-            &["--package", "zori-index", "--lib", "tests::damage::cut_off_anywhere"],
-            &["--package", "zori", "--test", "it", "reliability::database::damaged_anywhere"],
+            Chosen::unit("zori-index", "tests::damage::damage_anywhere"),
+            Chosen::unit("zori-index", "tests::damage::cut_off_anywhere"),
+            Chosen::it("zori", "reliability::database::damaged_anywhere"),
         ]),
     ),
     row(
         "DB-5",
-        "20 mounts",
-        Part(it!["reliability::database"], "full disks and a read-only file; no network file system"),
+        "20 cases",
+        Part(it!["reliability::database"], "locks that are refused, in place of a network file system"),
     ),
     row("DB-6", "every statement", Tests(unit!["zori-index", "a_migration_is_all_or_nothing"])),
     row("DB-7", "16 processes, 200 rounds", Tests(unit!["zori-index", "migrating_at_once"])),
@@ -287,7 +295,7 @@ const ROWS: &[Row] = &[
         Part(it!["reliability::editors::many_sessions"], "120 turns each; hours by `--hours`"),
     ),
     row("start, idle, time between", "50 ms, 0.1 %, 10 ms", Nothing("`cargo xtask bench` measures these")),
-    row("fuzz", "10 targets, 0 findings", Fuzz),
+    row("fuzz", "10 targets, 0 findings", Nothing("`cargo xtask soak fuzz` runs it")),
     row("suite repeat", "10 clean runs", Nothing("`cargo xtask soak repeat` runs it")),
 ];
 
@@ -295,61 +303,90 @@ const fn row(id: &'static str, goal: &'static str, evidence: Evidence) -> Row {
     Row { id, goal, evidence }
 }
 
+/// What the rounds so far have said of a row.
+#[derive(Default)]
+struct Told {
+    rounds: u32,
+    cases: u64,
+    /// What the last round measured.
+    figures: String,
+    not_run: Vec<String>,
+    /// Tests that failed, in any round.
+    failed: Vec<String>,
+}
+
+impl Told {
+    fn add(&mut self, id: &str, run: SuiteRun) {
+        self.rounds += 1;
+        self.cases += run.cases.max(run.passed);
+        self.figures = run.figures(id);
+        self.not_run = run.not_run;
+        self.failed.extend(run.failed);
+    }
+
+    /// Returns the row's line of the table.
+    fn line(&self, row: &Row) -> String {
+        let only = match row.evidence {
+            Part(_, what) => format!(" (only: {what})"),
+            Tests(_) | Nothing(_) => String::new(),
+        };
+        let figure = match row.evidence {
+            Nothing("") => "no suite measures this".to_owned(),
+            Nothing(why) => format!("no suite measures this ({why})"),
+            _ if !self.failed.is_empty() => format!("VIOLATED: {}", self.failed.join(", ")),
+            _ if self.rounds == 0 => "not run: the time was over".to_owned(),
+            _ if !self.not_run.is_empty() => format!("not run here: {}", self.not_run.join("; ")),
+            _ if self.figures.is_empty() => format!("0 violations{only}"),
+            _ => format!("{}{only}", self.figures),
+        };
+        format!("| {} | {figure} | {} | {} |", row.id, row.goal, self.cases)
+    }
+}
+
 /// Runs every row, and prints the table.
-pub(super) fn run(workspace: &Workspace, time: &Time) -> Result<()> {
-    rounds(time, || {
-        let mut table = Vec::new();
-        for row in ROWS {
-            let (filters, missing) = match &row.evidence {
-                Tests(filters) => (*filters, ""),
-                Part(filters, what) => (*filters, *what),
-                Fuzz => {
-                    let (targets, cases) = fuzz::run(workspace, fuzz::IN_CI)?;
-                    table.push(line(row.id, &format!("{targets} targets, 0 findings"), row.goal, cases));
-                    continue;
-                }
-                Nothing(why) => {
-                    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-                    table.push(line(row.id, &format!("no suite measures this{why}"), row.goal, 0));
-                    continue;
-                }
-            };
-            let mut ran = SuiteRun::default();
-            for filter in filters {
-                ran.add(suite(workspace, time, filter)?);
-            }
-            anyhow::ensure!(ran.passed > 0, "{}: no test has one of these names: {filters:?}", row.id);
-            if !ran.not_run.is_empty() {
-                let why = ran.not_run.join("; ");
-                table.push(line(row.id, &format!("not run here: {why}"), row.goal, ran.cases));
-                continue;
-            }
-            let figure = match (ran.figures(row.id), missing) {
-                (figures, "") if !figures.is_empty() => figures,
-                (figures, missing) if !figures.is_empty() => format!("{figures} (only: {missing})"),
-                (_, "") => "0 violations".to_owned(),
-                (_, missing) => format!("0 violations (only: {missing})"),
-            };
-            table.push(line(row.id, &figure, row.goal, ran.cases.max(ran.passed)));
+pub(super) fn run(programs: &Programs, time: &Time) -> Result<()> {
+    // Before hours are spent: a row whose tests are called otherwise would measure nothing.
+    for row in ROWS {
+        let (Tests(chosen) | Part(chosen, _)) = &row.evidence else { continue };
+        for chosen in *chosen {
+            ensure!(
+                programs.has(chosen)?,
+                "{}: no test of {} has `{}` in its name",
+                row.id,
+                chosen.package,
+                chosen.name
+            );
         }
-        println!("| id | figure | goal | cases |\n|---|---|---|---|");
-        table.iter().for_each(|line| println!("{line}"));
+    }
+    let mut told: Vec<Told> = ROWS.iter().map(|_| Told::default()).collect();
+    rounds(time, || {
+        for (row, told) in ROWS.iter().zip(&mut told) {
+            let (Tests(chosen) | Part(chosen, _)) = &row.evidence else { continue };
+            if time.is_over() {
+                break;
+            }
+            let began = Instant::now();
+            let mut run = SuiteRun::default();
+            for chosen in *chosen {
+                run.add(SuiteRun::of(programs, time, chosen)?);
+            }
+            told.add(row.id, run);
+            println!("{} in {:.0} s", told.line(row), began.elapsed().as_secs_f64());
+        }
         Ok(())
-    })
-}
-
-fn line(id: &str, figure: &str, goal: &str, cases: u64) -> String {
-    format!("| {id} | {figure} | {goal} | {cases} |")
-}
-
-/// Joins what tests said of a guarantee: `ID: figure: N cases`.
-pub(super) fn figures(said: &BTreeMap<String, Vec<String>>, id: &str) -> String {
-    said.get(id).map(|figures| figures.join("; ")).unwrap_or_default()
+    })?;
+    println!("| id | figure | goal | cases |\n|---|---|---|---|");
+    ROWS.iter().zip(&told).for_each(|(row, told)| println!("{}", told.line(row)));
+    let violated: Vec<_> =
+        ROWS.iter().zip(&told).filter(|(_, told)| !told.failed.is_empty()).map(|(row, _)| row.id).collect();
+    ensure!(violated.is_empty(), "violated: {}", violated.join(", "));
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Workspace;
 
     /// Every guarantee of the contract is in the table, with evidence or without.
     #[test]
@@ -370,19 +407,49 @@ mod tests {
     fn every_row_names_tests_that_exist() {
         let workspace = Workspace::load().unwrap();
         for row in ROWS {
-            let filters = match row.evidence {
-                Tests(filters) | Part(filters, _) => filters,
-                Fuzz | Nothing(_) => continue,
-            };
-            for filter in filters {
-                let name = filter.last().unwrap().rsplit("::").next().unwrap();
-                let module = filter.last().unwrap().split("::").next().unwrap();
-                let crate_name = filter[1];
+            let (Tests(chosen) | Part(chosen, _)) = row.evidence else { continue };
+            for Chosen { package, name: path, .. } in chosen {
+                let name = path.rsplit("::").next().unwrap();
+                let module = path.split("::").next().unwrap();
                 let found = workspace
-                    .below(&format!("crates/{crate_name}"))
+                    .below(&format!("crates/{package}"))
                     .any(|file| file.path.contains(module) || file.text.contains(&format!("fn {name}")));
-                assert!(found, "{}: {filter:?}", row.id);
+                assert!(found, "{}: {package} {path}", row.id);
             }
         }
+    }
+
+    /// What a row says, by what its tests have said.
+    #[test]
+    fn lines_of_the_table() {
+        let (whole, part) = (row("A-1", "7", Tests(&[])), row("A-2", "8", Part(&[], "a few")));
+        let nothing = [row("A-3", "9", Nothing("")), row("A-4", "9", Nothing("elsewhere"))];
+        let ran = |figures: &[&str], failed: &[&str], not_run: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            let figures = [("A-1".to_owned(), owned(figures)), ("A-2".to_owned(), owned(figures))].into();
+            SuiteRun { cases: 5, passed: 1, failed: owned(failed), figures, not_run: owned(not_run) }
+        };
+        let line = |row: &Row, runs: Vec<SuiteRun>| {
+            let mut told = Told::default();
+            runs.into_iter().for_each(|run| told.add(row.id, run));
+            told.line(row)
+        };
+        assert_eq!(line(&whole, vec![]), "| A-1 | not run: the time was over | 7 | 0 |");
+        assert_eq!(line(&whole, vec![ran(&[], &[], &[])]), "| A-1 | 0 violations | 7 | 5 |");
+        let two = vec![ran(&["1 ms"], &[], &[]), ran(&["2 ms"], &[], &[])];
+        assert_eq!(line(&part, two), "| A-2 | 2 ms (only: a few) | 8 | 10 |");
+        let two = vec![ran(&[], &["it::x"], &[]), ran(&[], &[], &[])];
+        assert_eq!(line(&whole, two), "| A-1 | VIOLATED: it::x | 7 | 10 |");
+        assert_eq!(
+            line(&whole, vec![ran(&[], &[], &["no disk"])]),
+            "| A-1 | not run here: no disk | 7 | 5 |"
+        );
+        assert_eq!(
+            nothing.map(|row| line(&row, vec![])),
+            [
+                "| A-3 | no suite measures this | 9 | 0 |",
+                "| A-4 | no suite measures this (elsewhere) | 9 | 0 |",
+            ]
+        );
     }
 }

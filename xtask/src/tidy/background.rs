@@ -50,6 +50,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori/src/audit.rs", "writes one record, for a bounded time"),
     ("crates/zori/src/commands/auth.rs", "waits for the end of one program"),
     ("crates/zori/src/commands/mcp/validate.rs", "reads what one server says, and ends with it"),
+    ("crates/zori/src/screen/look.rs", "waits for the end of one `ui.notify_command`"),
     ("crates/zori/src/screen/files.rs", "one walk over the files that `@` finds, which ends with it"),
     ("crates/zori/src/model_choice.rs", "one search for local servers, for a bounded time"),
     ("crates/zori/src/heartbeat.rs", "says that the command is at work, and ends with it"),

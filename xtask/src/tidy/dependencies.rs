@@ -347,6 +347,7 @@ const RULES: &[Rule] = &[
         ],
         others: &[
             "anyhow",
+            "arrayvec",
             "base64",
             "bytes",
             // Packages are compressed archives.

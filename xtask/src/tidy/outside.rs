@@ -90,11 +90,6 @@ const EXCEPTIONS: &[Exception] = &[
         why: "names of headers that servers and users choose have to live as long as the program; there are few, and each is kept once",
     },
     Exception {
-        path: "crates/zori-mcp/src/client/oauth/bearer.rs",
-        ban: "thread::sleep",
-        why: "another process holds a lock, which nothing tells; it waits on a thread of its own, for a bounded time",
-    },
-    Exception {
         path: "crates/zori-mcp/src/client/store.rs",
         ban: "SystemTime::now",
         why: "the age of a list that an earlier process has kept; its tests set the time",

@@ -211,6 +211,7 @@ pub static PROGRAM: Program<Store> = Program {
     examples: &[],
     note: "",
     unknown: None,
+    audit_log: None,
     ahead: &[],
     implied: |_, _| None,
     rewrite: |_| {},

@@ -62,6 +62,7 @@ static PROGRAM: Program<()> = Program {
     note: "",
     examples: &[],
     unknown: None,
+    audit_log: None,
     ahead: &[PROMPT],
     implied: |args, words| (args.has(&PROMPT) || words.contains(&"-")).then_some(&["run"]),
     rewrite: |_| {},

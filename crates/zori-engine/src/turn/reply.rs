@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use zori_core::compaction::CompactCause;
-use zori_core::event::{MessageEvent, Notice, NoticeLevel, PROVIDER_STATUS, Reply};
+use zori_core::event::{CALL_REASON, MessageEvent, Notice, NoticeLevel, PROVIDER_STATUS, Reply};
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::message::{Block, Message, ToolCall};
 use zori_core::provider::{Chunk, ChunkStream, Request};
@@ -252,6 +252,9 @@ impl<S: Sink + 'static> Turn<'_, '_, S> {
             match chunk? {
                 Chunk::Status(text) => {
                     self.emit(Notice { level: NoticeLevel::Info, code: PROVIDER_STATUS, text });
+                }
+                Chunk::CallReason(text) => {
+                    self.emit(Notice { level: NoticeLevel::Info, code: CALL_REASON, text });
                 }
                 chunk => {
                     if let Some(shown) = assembly.push(chunk).map_err(TurnAbort::Failed)? {

@@ -1,6 +1,6 @@
 //! A question in words to places in the code, as a model and people read them.
 
-use zori_index::{CodeHit, CodeQuestion, CodeStatus, IndexError, ProjectStore};
+use zori_index::{CodeHit, CodeQuestion, CodeStatus, IndexError, ProjectStore, VectorKind};
 use zori_syntax::words;
 
 /// How many lines of a place are shown.
@@ -15,6 +15,8 @@ pub struct CodeQuery<'a> {
     pub kind: Option<&'a str>,
     /// Only this file, or files in this folder, below the project's root.
     pub path: Option<&'a str>,
+    /// A vector of the question, and which kind it is, where code has vectors.
+    pub likeness: Option<(&'a VectorKind, &'a [f32])>,
     /// How many places are wanted.
     pub limit: usize,
 }
@@ -24,12 +26,16 @@ pub fn search(store: &ProjectStore, query: &CodeQuery<'_>) -> Result<Vec<CodeHit
     let words = words::of_question(query.text);
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let names: Vec<&str> = query.text.split(|c| !is_name(c)).filter(|name| name.len() > 1).collect();
+    let alike = match query.likeness {
+        Some((kind, vector)) => store.alike_chunks(kind, vector)?,
+        None => Vec::new(),
+    };
     let question = CodeQuestion {
         words: &words,
         names: &names,
         kind: query.kind,
         path: query.path,
-        alike: &[],
+        alike: &alike,
         limit: query.limit,
     };
     let mut hits = store.search_code(&question)?;

@@ -17,6 +17,7 @@ use zori_tools::toolset::ExternalTool;
 
 use super::CodeIndexPlace;
 use super::places::{self, CodeQuery, indexed_so_far};
+use crate::memory::{AskedBy, Vectors};
 
 /// How many places a search finds, unless it asks for another number, and at most.
 const USUAL: u64 = 10;
@@ -35,10 +36,16 @@ const CATCHING_UP: Duration = Duration::from_secs(3);
 pub(crate) fn tools(
     place: Option<&CodeIndexPlace>,
     root: &Path,
+    vectors: Option<Arc<Vectors>>,
     clock: &Arc<dyn Clock>,
 ) -> Vec<ExternalTool> {
     let Some(place) = place else { return Vec::new() };
-    let index = || Index { place: place.clone(), root: root.to_owned(), clock: clock.clone() };
+    let index = || Index {
+        place: place.clone(),
+        root: root.to_owned(),
+        vectors: vectors.clone(),
+        clock: clock.clone(),
+    };
     let spec = |name: &str, description: &str, schema: &Value| ToolSpec {
         name: name.to_owned(),
         description: description.to_owned(),
@@ -72,6 +79,8 @@ pub(crate) fn tools(
 struct Index {
     place: CodeIndexPlace,
     root: PathBuf,
+    /// What makes a vector of a question, where code has vectors.
+    vectors: Option<Arc<Vectors>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -89,7 +98,7 @@ impl Tool for Search {
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
-        self.0.run(cx, args, |index, args, snapshot, store| {
+        let answer: Answer = |index, args, snapshot, store, asked_by| {
             let Some(text) = args["query"].as_str().filter(|text| !text.trim().is_empty()) else {
                 return Ok(invalid("`query` is missing: a name, or a few words"));
             };
@@ -99,12 +108,25 @@ impl Tool for Search {
                 Err(why) => return Ok(invalid(why)),
             };
             // Some may be withheld.
-            let query =
-                CodeQuery { text, kind: args["kind"].as_str(), path: path.as_deref(), limit: limit * 2 };
+            let query = CodeQuery {
+                text,
+                kind: args["kind"].as_str(),
+                path: path.as_deref(),
+                likeness: asked_by.vector(),
+                limit: limit * 2,
+            };
             let mut hits = places::search(store, &query)?;
             hits.retain(|hit| !snapshot.withholds(&index.place.project.join(&hit.path)));
             hits.truncate(limit);
             index.found(&hits, store)
+        };
+        Box::pin(async move {
+            let (asked_by, warning) = self.0.ask(args).await;
+            let mut output = self.0.run(cx, args, asked_by, answer).await;
+            if let (Some(warning), Some(text)) = (warning, &output.text) {
+                output.text = Some(format!("{text}\n{warning}").into());
+            }
+            output
         })
     }
 }
@@ -119,7 +141,7 @@ impl Tool for Map {
     }
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
-        self.0.run(cx, args, |index, args, snapshot, store| {
+        self.0.run(cx, args, AskedBy::BuiltIn, |index, args, snapshot, store, _| {
             let budget = args["budget"].as_u64().unwrap_or(USUAL_BUDGET).clamp(100, MOST_BUDGET) as usize;
             let path = match index.below(args) {
                 Ok(path) => path,
@@ -139,7 +161,7 @@ impl Tool for Map {
     }
 }
 
-type Answer = fn(&Index, &Value, &PathSnapshot, &ProjectStore) -> Result<ToolOutput, IndexError>;
+type Answer = fn(&Index, &Value, &PathSnapshot, &ProjectStore, &AskedBy) -> Result<ToolOutput, IndexError>;
 
 impl Index {
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
@@ -148,7 +170,22 @@ impl Index {
         vec![Effect::Read(zori_tools::paths::normalise(&path))]
     }
 
-    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue, answer: Answer) -> BoxFuture<'a, ToolOutput> {
+    /// Returns what a question is compared by, beside its names and words.
+    async fn ask(&self, args: &RawValue) -> (AskedBy, Option<String>) {
+        let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
+        match (&self.vectors, args["query"].as_str().filter(|text| !text.trim().is_empty())) {
+            (Some(vectors), Some(text)) => vectors.ask(text).await,
+            _ => (AskedBy::BuiltIn, None),
+        }
+    }
+
+    fn run<'a>(
+        &'a self,
+        cx: ToolCx,
+        args: &'a RawValue,
+        asked_by: AskedBy,
+        answer: Answer,
+    ) -> BoxFuture<'a, ToolOutput> {
         let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
         let index = self.clone();
         let cancel = Cancel::new();
@@ -161,7 +198,7 @@ impl Index {
                 index.place.sync(&mut store, &*index.clock, &mut { go_on })?;
                 // Whoever asked once wants it kept up to date.
                 let _ = index.place.mark_used();
-                answer(&index, &args, &cx.snapshot, &store)
+                answer(&index, &args, &cx.snapshot, &store, &asked_by)
             });
             let ended = work.await;
             drop(stop);

@@ -5,17 +5,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use zori_core::secret::Secret;
+use zori_core::cost::{Ledger, Prices, Spent};
+use zori_core::secret::{Secret, Secrets};
 use zori_core::time::Clock;
 use zori_core::transport::Transport;
+use zori_core::usage::Usage;
 use zori_index::{IndexError, Likeness, ProjectStore, Unembedded, VectorKind, built_in_vector, point_id};
-use zori_providers::catalog::ProviderFacts;
+use zori_providers::catalog::{PriceList, ProviderFacts};
 use zori_providers::embeddings::{self, Embedder};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
 use zori_providers::qdrant::{Point, Qdrant};
+use zori_redact::Redactor;
 
 use super::MemoryPlace;
+use crate::code_index::CodeIndexPlace;
+use crate::ledger::DailyBudget;
+use crate::model;
 
 /// How long a question may take on its way to likeness.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -49,6 +55,18 @@ pub struct EmbedderSettings {
     pub key: Option<Credential>,
     /// The model's name there.
     pub model: String,
+    /// What the user says that models cost.
+    pub price_list: PriceList,
+    /// What all requests of a day may cost, where somebody says so.
+    pub daily: Option<DailyBudget>,
+}
+
+impl EmbedderSettings {
+    /// Returns what it costs, if that is known.
+    pub fn prices(&self) -> Option<Prices> {
+        let own = model::prices(self.facts, &self.base_url, &self.price_list, &self.model);
+        own.or_else(|| embeddings::prices(self.facts, &self.model))
+    }
 }
 
 /// A Qdrant server.
@@ -75,12 +93,38 @@ impl VectorSettings {
 
 /// Makes vectors and compares by them.
 pub struct Vectors {
-    embedder: Option<Embedder>,
+    embedder: Option<Metered>,
     qdrant: Option<Qdrant>,
+    /// Texts leave this machine without what looks like a secret.
+    redactor: Redactor,
     clock: Arc<dyn Clock>,
     /// Until when nobody is asked.
     paused_until: Mutex<Option<Duration>>,
     said: AtomicBool,
+    /// What is searched, in a word.
+    what: &'static str,
+}
+
+/// A model, and what its requests are counted in.
+struct Metered {
+    embedder: Embedder,
+    prices: Option<Prices>,
+    ledger: Option<Arc<dyn Ledger>>,
+}
+
+impl Metered {
+    /// Asks, unless the day's budget is spent, and counts what was asked.
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, String> {
+        if let Some(why) = self.ledger.as_ref().and_then(|ledger| ledger.refuses()) {
+            return Err(why);
+        }
+        let made = self.embedder.embed(texts).await.map_err(|failure| failure.message)?;
+        if let Some(ledger) = &self.ledger {
+            let usage = Usage { input: made.tokens, ..Usage::NOTHING };
+            ledger.add(self.embedder.model(), Spent::request(usage, self.prices));
+        }
+        Ok(made.vectors)
+    }
 }
 
 /// What a question is compared by.
@@ -103,6 +147,14 @@ impl AskedBy {
             Self::Points(points) => Likeness::Points(points),
         }
     }
+
+    /// Returns the vector, where there is one.
+    pub fn vector(&self) -> Option<(&VectorKind, &[f32])> {
+        match self {
+            Self::Vector(kind, vector) => Some((kind, vector)),
+            Self::BuiltIn | Self::Points(_) => None,
+        }
+    }
 }
 
 impl Vectors {
@@ -116,27 +168,52 @@ impl Vectors {
         if !settings.ask_others() {
             return None;
         }
-        let embedder = settings.embedder.as_ref().map(|embedder| {
+        let collection = format!("zori_{}", zori_index::project_key(&place.project));
+        Some(Arc::new(Self::made(settings, Some(collection), transport, clock, "memory")))
+    }
+
+    /// Returns what makes vectors of code. They are kept in the database; without a model it is the built-in embedder that makes them.
+    pub fn of_code(
+        settings: &VectorSettings,
+        transport: &Arc<dyn Transport>,
+        clock: Arc<dyn Clock>,
+    ) -> Arc<Self> {
+        Arc::new(Self::made(settings, None, transport, clock, "code"))
+    }
+
+    /// `collection`: where points are in a server, if they may be there.
+    fn made(
+        settings: &VectorSettings,
+        collection: Option<String>,
+        transport: &Arc<dyn Transport>,
+        clock: Arc<dyn Clock>,
+        what: &'static str,
+    ) -> Self {
+        let embedder = settings.embedder.as_ref().map(|settings| {
             let endpoint = Endpoint {
-                base_url: embedder.base_url.clone(),
-                key: embedder.key.clone(),
+                base_url: settings.base_url.clone(),
+                key: settings.key.clone(),
                 transport: transport.clone(),
                 limits: embeddings::LIMITS,
                 clock: clock.clone(),
             };
-            Embedder::new(embedder.facts, endpoint, embedder.model.clone())
+            let ledger =
+                settings.daily.as_ref().map(|daily| daily.ledger(settings.facts.name, None, clock.clone()));
+            let embedder = Embedder::new(settings.facts, endpoint, settings.model.clone());
+            Metered { embedder, prices: settings.prices(), ledger }
         });
-        let qdrant = settings.qdrant.as_ref().map(|qdrant| {
-            let collection = format!("zori_{}", zori_index::project_key(&place.project));
+        let qdrant = settings.qdrant.as_ref().zip(collection).map(|(qdrant, collection)| {
             Qdrant::new(transport.clone(), &qdrant.url, qdrant.key.clone(), collection)
         });
-        Some(Arc::new(Self {
+        Self {
             embedder,
             qdrant,
+            redactor: Redactor::new(Secrets::default()),
             clock,
             paused_until: Mutex::default(),
             said: AtomicBool::new(false),
-        }))
+            what,
+        }
     }
 
     /// Returns what a question is compared by. Where nobody answers it is the built-in likeness, with what is to be said about it, once.
@@ -158,7 +235,7 @@ impl Vectors {
     /// Returns what is said about a failure, the first time.
     pub fn say_once(&self, why: &str) -> Option<String> {
         let first = !self.said.swap(true, Ordering::Relaxed);
-        first.then(|| format!("Searching memory without vectors of a model: {why}"))
+        first.then(|| format!("Searching {} without vectors of a model: {why}", self.what))
     }
 
     async fn asked(&self, question: &str) -> Result<AskedBy, String> {
@@ -214,6 +291,41 @@ impl Vectors {
         Ok(made)
     }
 
+    /// Makes what vectors of code are missing, at most for so many chunks. Returns how many were made.
+    pub async fn catch_up_code(&self, place: &CodeIndexPlace, now: i64, most: usize) -> Result<u64, String> {
+        if self.is_paused() {
+            return Ok(0);
+        }
+        let made = self.embedded_code(place, now, most).await;
+        if made.is_err() {
+            self.pause();
+        }
+        made
+    }
+
+    async fn embedded_code(&self, place: &CodeIndexPlace, now: i64, most: usize) -> Result<u64, String> {
+        let (kind, _) = self.embed(&["length"]).await?;
+        let mut made = 0;
+        while made < most as u64 {
+            let (wanted, batch) = (kind.clone(), (most - made as usize).min(embeddings::BATCH));
+            let missing = with_code(place, move |store| store.chunks_without_vector(&wanted, batch)).await?;
+            if missing.is_empty() {
+                let kept = kind.clone();
+                with_code(place, move |store| store.drop_other_code_vectors(&kept, now)).await?;
+                break;
+            }
+            made += missing.len() as u64;
+            let texts: Vec<&str> = missing.iter().map(|chunk| chunk.text.as_str()).collect();
+            let (made_kind, vectors) = self.embed(&texts).await?;
+            if made_kind != kind {
+                return Err(format!("{} makes vectors of different lengths", kind.model));
+            }
+            let vectors: Vec<_> = missing.iter().map(|chunk| chunk.chunk).zip(vectors).collect();
+            with_code(place, move |store| store.put_code_vectors(&made_kind, &vectors, now)).await?;
+        }
+        Ok(made)
+    }
+
     /// Makes the vectors of messages, and keeps them.
     async fn make(
         &self,
@@ -222,7 +334,7 @@ impl Vectors {
         place: &MemoryPlace,
         now: i64,
     ) -> Result<(), String> {
-        let texts: Vec<&str> = missing.iter().map(|message| cut(&message.text)).collect();
+        let texts: Vec<&str> = missing.iter().map(|message| message.text.as_str()).collect();
         let (made_kind, vectors) = self.embed(&texts).await?;
         if made_kind != *kind {
             return Err(format!("{} makes vectors of different lengths", kind.model));
@@ -282,13 +394,15 @@ impl Vectors {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<(VectorKind, Vec<Vec<f32>>), String> {
-        let Some(embedder) = &self.embedder else {
-            let vectors: Vec<_> = texts.iter().map(|text| built_in_vector(text)).collect();
+        let Some(metered) = &self.embedder else {
+            let vectors: Vec<_> = texts.iter().map(|text| built_in_vector(cut(text))).collect();
             return Ok((VectorKind::built_in(), vectors));
         };
-        let vectors = embedder.embed(texts).await.map_err(|failure| failure.message)?;
+        let clean: Vec<_> = texts.iter().map(|text| self.redactor.redact(text)).collect();
+        let clean: Vec<&str> = clean.iter().map(|text| cut(text)).collect();
+        let vectors = metered.embed(&clean).await?;
         let dims = vectors.first().map_or(0, Vec::len);
-        Ok((VectorKind { model: embedder.name(), dims }, vectors))
+        Ok((VectorKind { model: metered.embedder.name(), dims }, vectors))
     }
 
     fn is_paused(&self) -> bool {
@@ -308,7 +422,22 @@ async fn with_store<T: Send + 'static>(
     work: impl FnOnce(&mut ProjectStore) -> Result<T, IndexError> + Send + 'static,
 ) -> Result<T, String> {
     let place = place.clone();
-    match tokio::task::spawn_blocking(move || work(&mut place.open()?)).await {
+    blocking(move || work(&mut place.open()?)).await
+}
+
+/// Does the same where the code index is.
+async fn with_code<T: Send + 'static>(
+    place: &CodeIndexPlace,
+    work: impl FnOnce(&mut ProjectStore) -> Result<T, IndexError> + Send + 'static,
+) -> Result<T, String> {
+    let place = place.clone();
+    blocking(move || work(&mut place.open()?)).await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
+) -> Result<T, String> {
+    match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.map_err(|error: IndexError| error.to_string()),
         Err(_) => Err("a defect".to_owned()),
     }

@@ -32,6 +32,61 @@ fn a_new_one_is_private_and_keeps_no_journal_behind() {
     assert_eq!(names, ["zori.db"]);
 }
 
+/// DB-1: how the file is opened, by what SQLite itself says of it.
+#[test]
+fn db_1_how_it_is_opened() {
+    let base = tempfile::tempdir().unwrap();
+    let path = database_path(base.path());
+    let said = |database: &Database| -> Vec<String> {
+        let pragmas = [
+            "journal_mode",
+            "synchronous",
+            "busy_timeout",
+            "foreign_keys",
+            "secure_delete",
+            "application_id",
+            "user_version",
+        ];
+        let value = |name: &str| -> String {
+            let read = |row: &rusqlite::Row<'_>| row.get::<_, rusqlite::types::Value>(0);
+            match database.connection.pragma_query_value(None, name, read).unwrap() {
+                rusqlite::types::Value::Text(text) => text,
+                rusqlite::types::Value::Integer(number) => number.to_string(),
+                other => panic!("{other:?}"),
+            }
+        };
+        pragmas.iter().map(|name| format!("{name}={}", value(name))).collect()
+    };
+    let version = format!("user_version={}", crate::database::MIGRATIONS.len());
+    let expected = |synchronous: &'static str| {
+        let fixed = ["busy_timeout=5000", "foreign_keys=1", "secure_delete=1", "application_id=2054124137"];
+        let all = ["journal_mode=wal", synchronous].into_iter().chain(fixed).chain([version.as_str()]);
+        all.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let usual = Database::open(&path).unwrap();
+    // 1 is NORMAL, 2 is FULL.
+    assert_eq!(said(&usual), expected("synchronous=1"));
+    assert_eq!(said(&Database::open(&path).unwrap().synced().unwrap()), expected("synchronous=2"));
+    damage::row("DB-1", "settings as SQLite says them", 2 * 7);
+}
+
+/// DB-1: a write begins immediately, before it reads anything. One that began by reading would fail at once when somebody else wrote meanwhile.
+#[test]
+fn db_1_writes_begin_immediately() {
+    let base = tempfile::tempdir().unwrap();
+    let mut writing = store(&base, "/p");
+    writing.save_note("known", "2027-01-01T00:00:00Z", NOW).unwrap();
+    let other = || {
+        let connection = rusqlite::Connection::open(database_path(base.path())).unwrap();
+        connection.busy_timeout(std::time::Duration::ZERO).unwrap();
+        connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(|error| error.sqlite_error_code())
+    };
+    assert_eq!(other(), Ok(()));
+    let meanwhile = writing.write(NOW, |_, _| Ok(other())).unwrap();
+    assert_eq!(meanwhile, Err(Some(rusqlite::ErrorCode::DatabaseBusy)));
+    assert_eq!(other(), Ok(()));
+}
+
 /// D-33: reading leaves no trace, whether or not somebody has it open.
 #[test]
 fn reading_leaves_no_trace() {
@@ -98,6 +153,7 @@ fn every_error_has_a_way_on() {
         IndexError::Newer { path: path(), found: 2, known: 1 },
         IndexError::Damaged { path: path(), why: "x".into() },
         IndexError::Locked(path()),
+        IndexError::NoLocks(path()),
         IndexError::ReadOnly(path()),
         IndexError::Failed { path: path(), why: "x".into() },
     ];

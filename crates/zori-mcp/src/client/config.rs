@@ -168,6 +168,16 @@ const OWN_KEYS: &[&str] = &[
     "tool_timeout_secs",
 ];
 
+/// Returns whether a command runs whatever version of a package is newest (EXT-61).
+pub fn runs_newest<'a>(command: &str, mut args: impl Iterator<Item = &'a str>) -> bool {
+    let program = command.rsplit('/').next().unwrap_or(command);
+    match (program, args.find(|arg| !arg.starts_with('-'))) {
+        ("npx", Some(package)) => !package.get(1..).is_some_and(|rest| rest.contains('@')),
+        ("uvx", Some(package)) => !package.contains('@') && !package.contains("=="),
+        _ => false,
+    }
+}
+
 /// Reads the servers of one source, by name. An error is a sentence that names the server.
 pub fn read(
     servers: &Map<String, Value>,
@@ -290,13 +300,9 @@ impl ServerConfig {
 
     /// Returns whether it runs whatever version is newest (EXT-61).
     pub fn runs_newest(&self) -> bool {
-        let Way::Stdio { command, args, .. } = &self.way else { return false };
-        let program = command.rsplit('/').next().unwrap_or(command);
-        let package = args.iter().find(|arg| !arg.starts_with('-'));
-        match (program, package) {
-            ("npx", Some(package)) => !package.get(1..).is_some_and(|rest| rest.contains('@')),
-            ("uvx", Some(package)) => !package.contains('@') && !package.contains("=="),
-            _ => false,
+        match &self.way {
+            Way::Stdio { command, args, .. } => runs_newest(command, args.iter().map(String::as_str)),
+            Way::Http { .. } => false,
         }
     }
 

@@ -240,7 +240,8 @@ fn choices(server: &ServerConfig, message: &str, fields: &[Field]) -> Vec<Choice
     let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
     if fields.is_empty() {
         let options = vec![option("send"), option("decline")];
-        return vec![Choice { question: intro, header: Some(server.name.clone()), options, multiple: false }];
+        let header = Some(server.name.clone());
+        return vec![Choice { question: intro, header, options, multiple: false, secret: false }];
     }
     let choice = |(at, field): (usize, &Field)| {
         let (options, multiple) = match &field.kind {
@@ -268,6 +269,7 @@ fn choices(server: &ServerConfig, message: &str, fields: &[Field]) -> Vec<Choice
             header: Some(server.name.clone()),
             options,
             multiple,
+            secret: field.sensitive,
         }
     };
     fields.iter().enumerate().map(choice).collect()

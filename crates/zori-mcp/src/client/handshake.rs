@@ -35,6 +35,8 @@ pub struct ServerFacts {
     pub info: Value,
     /// How it wants to be used.
     pub instructions: Option<String>,
+    /// Whether it completes what its prompts take.
+    pub completes: bool,
 }
 
 /// How a server is greeted.
@@ -141,7 +143,8 @@ fn facts(said: &Value, info: Value) -> ServerFacts {
         let visible: String = words.chars().filter(|c| !text::invisible(*c)).collect();
         text::prefix(visible.trim(), MAX_INSTRUCTIONS).to_owned()
     });
-    ServerFacts { info, instructions: instructions.filter(|words| !words.is_empty()) }
+    let completes = said["capabilities"]["completions"].is_object();
+    ServerFacts { info, instructions: instructions.filter(|words| !words.is_empty()), completes }
 }
 
 /// Asks a server for all it has of a kind; what cannot be read is left out, and a server that fails has no more.

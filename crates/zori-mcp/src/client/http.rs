@@ -21,6 +21,7 @@ use super::handshake::META_VERSION;
 use super::oauth::bearer::Bearer;
 use super::oauth::{Challenge, LoginError};
 use super::peer::{Outgoing, Peer, RpcFailure};
+use super::subscription;
 
 /// How long the older form may take to say where messages go.
 const ENDPOINT: Duration = Duration::from_secs(15);
@@ -116,7 +117,16 @@ impl Carrier {
             request.headers.extend(name.map(|name| ("mcp-name", headers::encoded(name))));
             request.headers.extend(sent.headers.iter().cloned());
         }
+        if message["method"] == subscription::METHOD {
+            // It is silent until something changes.
+            request.limits = self.patient();
+        }
         request
+    }
+
+    /// Returns the limits of a stream on which nothing may come for as long as it likes.
+    fn patient(&self) -> Timeouts {
+        Timeouts { first_byte: None, idle: None, pings: None, ..self.limits }
     }
 
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -352,7 +362,7 @@ impl Carrier {
         }
         // The carrier is not to live for its own stream.
         let (carrier, peer) = (Arc::downgrade(self), peer.clone());
-        let limits = Timeouts { first_byte: None, idle: None, pings: None, ..self.limits };
+        let limits = self.patient();
         let listening = tokio::spawn(async move {
             let (mut place, mut fruitless) = (Place::default(), 0);
             while fruitless < FRUITLESS {

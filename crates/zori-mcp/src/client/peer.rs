@@ -51,6 +51,8 @@ pub enum Said {
     ResourcesChanged,
     /// Its prompts are others now.
     PromptsChanged,
+    /// It tells of changes from now on.
+    Subscribed,
     /// A line for its log.
     Log(String),
     /// It asks the user.
@@ -232,6 +234,9 @@ impl Peer {
             (Some("notifications/prompts/list_changed"), _) => {
                 let _ = self.said.send(Said::PromptsChanged);
             }
+            (Some("notifications/subscriptions/acknowledged"), _) => {
+                let _ = self.said.send(Said::Subscribed);
+            }
             (Some("notifications/message"), _) => {
                 let params = &message["params"];
                 let level = params["level"].as_str().unwrap_or("info");
@@ -263,6 +268,11 @@ impl Peer {
         }
         drop(state);
         self.closed.send_replace(true);
+    }
+
+    /// Returns whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed.is_some()
     }
 
     /// Waits until it is closed, and returns why.

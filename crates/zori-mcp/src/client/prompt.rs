@@ -112,7 +112,7 @@ impl ListedPrompt {
 }
 
 /// Splits words at blanks; what stands in quotes is one.
-fn words(text: &str) -> Result<Vec<String>, String> {
+pub(super) fn words(text: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut open) = (Vec::new(), None::<String>, None);
     for c in text.chars() {
         match (c, open) {

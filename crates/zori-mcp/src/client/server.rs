@@ -22,6 +22,7 @@ use super::resource::{self, ListedResource};
 use super::servers::Shared;
 use super::stdio;
 use super::store::CachedList;
+use super::subscription;
 use super::tool_list::ListedTool;
 
 /// So long after the last notice the tools are listed again.
@@ -114,7 +115,7 @@ impl Server {
             resources: resources.into(),
             prompts: prompts.into(),
             listed,
-            facts: ServerFacts { info: Value::Null, instructions },
+            facts: ServerFacts { info: Value::Null, instructions, completes: false },
             peer: None,
         };
         let (orders, taken) = mpsc::unbounded_channel();
@@ -161,7 +162,12 @@ impl Server {
     /// Waits until it is connected, or known not to be. An error says why it is not.
     pub(super) async fn connected(&self) -> Result<Arc<Peer>, String> {
         let mut state = self.state.subscribe();
-        let known = state.wait_for(|state| state.status != Status::Pending).await;
+        // A connection whose end is not known yet is none: what comes of it is known in a moment.
+        let settled = |state: &ServerState| {
+            let ending = state.peer.as_ref().is_some_and(|peer| peer.is_closed());
+            state.status != Status::Pending && !ending
+        };
+        let known = state.wait_for(settled).await;
         let known = known.map_err(|_| "it was stopped".to_owned())?;
         match (&known.peer, known.status) {
             (Some(peer), Status::Connected) => Ok(peer.clone()),
@@ -186,6 +192,36 @@ impl Connection {
     async fn end(self) {
         self.stop.send_replace(true);
         let _ = self.carried.await;
+    }
+}
+
+/// Hears of changes until it is dropped.
+struct Listening {
+    /// What it hears of.
+    wanted: Value,
+    task: JoinHandle<()>,
+}
+
+impl Listening {
+    fn new(peer: &Arc<Peer>, wanted: Value) -> Self {
+        let task = tokio::spawn(subscription::listen(peer.clone(), wanted.clone()));
+        Self { wanted, task }
+    }
+
+    /// Returns what may have changed while it heard nothing.
+    fn missed(&self) -> Changes {
+        let heard = |field: &str| self.wanted[field] == true;
+        Changes {
+            tools: heard("toolsListChanged"),
+            resources: heard("resourcesListChanged"),
+            prompts: heard("promptsListChanged"),
+        }
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.task.abort();
     }
 }
 
@@ -278,6 +314,9 @@ async fn one_life(
     let greeting = async {
         let opening = server.opening(shared);
         let greeting = handshake::greet(&connection.peer, shared.parts.version, opening).await?;
+        // Before the lists are asked for, so that what changes meanwhile is heard.
+        let listening =
+            subscription::wanted(&greeting).map(|wanted| Listening::new(&connection.peer, wanted));
         if over_http {
             shared.known.change(&server.identity, |known| known.opening = Some(greeting.opening));
         }
@@ -289,7 +328,7 @@ async fn one_life(
         let (tools, left_out) = listed?;
         let list =
             CachedList { tools, instructions: greeting.facts.instructions.clone(), resources, prompts };
-        Ok::<_, RpcFailure>((greeting.facts, list, left_out))
+        Ok::<_, RpcFailure>((greeting.facts, list, left_out, listening))
     };
     let greeted = tokio::select! {
         greeted = tokio::time::timeout(limit, greeting) => greeted,
@@ -298,7 +337,7 @@ async fn one_life(
             return obeyed(order, enabled);
         }
     };
-    let (facts, list, left_out) = match greeted {
+    let (facts, list, left_out, listening) = match greeted {
         Ok(Ok(greeted)) => greeted,
         failed => {
             let (status, why) = match failed {
@@ -315,6 +354,7 @@ async fn one_life(
     let mut list = list;
     keep(server, shared, list.clone(), facts, Some(&connection.peer));
     let mut changed = Changes::default();
+    let mut subscribed = false;
     let (mut relist, connected): (Option<Instant>, _) = (None, Instant::now());
     let mut listing: Option<BoxFuture<'static, Relisted>> = None;
     let next = loop {
@@ -333,6 +373,11 @@ async fn one_life(
                     changed.note(&said);
                     relist = Some(Instant::now() + RELIST_AFTER);
                 }
+                // What was said while nobody listened is lost.
+                Said::Subscribed => if let Some(listening) = listening.as_ref().filter(|_| std::mem::replace(&mut subscribed, true)) {
+                    changed = listening.missed();
+                    relist = Some(Instant::now() + RELIST_AFTER);
+                },
                 Said::Log(line) => log.line(&line),
                 Said::Elicit { id, params } => elicit(server, shared, &connection.peer, id, params),
             },

@@ -151,6 +151,7 @@ impl McpServers {
         let Some(server) = self.named(name) else { return false };
         // Whoever looks at once should not see what was.
         if matches!(order, Order::Reconnect | Order::Enable(true)) {
+            server.bearer.iter().for_each(|bearer| bearer.look_again());
             server.state.send_modify(|state| {
                 (state.status, state.reason, state.peer) = (Status::Pending, None, None);
             });

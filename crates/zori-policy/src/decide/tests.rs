@@ -350,3 +350,29 @@ fn explaining_walks_the_same_steps() {
     assert_eq!(explanation.decision.step, 12);
     assert_eq!(explanation.decision.rule.unwrap().text.as_ref(), "Edit(a)");
 }
+
+/// CUS-3: what a command's `allowed-tools` do not name is denied in every mode, but for what only looks; they let nothing run.
+#[test]
+fn a_narrowed_turn() {
+    let of = |mode: &str, rules: &[&str], kind, effect: Effect| {
+        let mut policy = policy(mode);
+        let rules: Vec<String> = rules.iter().map(|rule| (*rule).to_owned()).collect();
+        policy.narrow("the command /fix", &rules);
+        say(&decide(&policy, &call(&policy, kind, &[effect])))
+    };
+    let denied = "deny W by 5: the command /fix allows `Bash(git:*)` and what only looks, and this is W";
+    assert_eq!(of("yolo", &["Bash(git:*)"], ToolKind::Write, write("/ws/a")), denied);
+    let nothing = "deny W by 5: the command /fix allows nothing and what only looks, and this is W";
+    assert_eq!(of("yolo", &["Nonsense(x)"], ToolKind::Write, write("/ws/a")), nothing);
+    assert!(of("yolo", &["Edit"], ToolKind::Write, write("/ws/a")).starts_with("allow W by 11"));
+    assert!(
+        of("default", &["Edit"], ToolKind::Write, write("/ws/a")).starts_with("ask W by 11"),
+        "nothing is granted"
+    );
+    assert!(of("default", &[], ToolKind::Read, read("/ws/a")).starts_with("allow R by 11"));
+    assert!(of("default", &[], ToolKind::Todo, Effect::Internal).starts_with("allow I by 11"));
+    let mut policy = policy("yolo");
+    policy.narrow("the command /fix", &[]);
+    policy.widen();
+    assert!(say(&decide(&policy, &call(&policy, ToolKind::Write, &[write("/ws/a")]))).starts_with("allow"));
+}

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 use zori_core::failure::{FailureKind, ProviderFailure};
@@ -19,7 +21,7 @@ use super::outgoing::{Outgoing, Payload};
 use super::reply::Reply;
 use super::state::ChatState;
 use super::stream::Output;
-use super::{Connection, Preface, StreamMode};
+use super::{Attachment, Connection, Preface, StreamMode};
 use crate::failure;
 use crate::key::Credential;
 
@@ -49,6 +51,14 @@ enum Attempt {
     OtherRoute,
 }
 
+/// A message that is ready to go.
+struct Outbound {
+    text: String,
+    files: Vec<Attachment>,
+    /// The state of the chat once it is sent.
+    next: ChatState,
+}
+
 impl Connection {
     async fn exchange(&self, outgoing: Outgoing, out: &Output) -> Result<(), ProviderFailure> {
         let Outgoing { mut state, payload, rounds } = outgoing;
@@ -70,7 +80,7 @@ impl Connection {
         let began = self.endpoint.clock.elapsed();
         let (mut lost, mut rerouted, mut prepared) = (false, false, None);
         loop {
-            let (message, next) = match prepared.take() {
+            let message = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.message(&payload, &state, out).await,
             };
@@ -95,7 +105,7 @@ impl Connection {
                 }
                 Attempt::OtherRoute => {
                     rerouted = true;
-                    prepared = Some((message, next));
+                    prepared = Some(message);
                     let before = self.other_route.fetch_xor(true, Ordering::Relaxed);
                     out.status(format!(
                         "The server has no handler at {}; {} is used from now on",
@@ -105,7 +115,10 @@ impl Connection {
                     continue;
                 }
             };
-            return self.read(response, next, began, out).await;
+            if let (Some(builder), 1..) = (&self.preface, message.files.len()) {
+                builder.delivered(message.files.len());
+            }
+            return self.read(response, message.next, began, out).await;
         }
     }
 
@@ -117,8 +130,8 @@ impl Connection {
         state.context_id.is_none().then_some("the server has given no context id")
     }
 
-    /// Returns the text of the message (REQ-6), and the state of the chat once it is sent.
-    async fn message(&self, payload: &Payload, state: &ChatState, out: &Output) -> (String, ChatState) {
+    /// Returns the message (REQ-6).
+    async fn message(&self, payload: &Payload, state: &ChatState, out: &Output) -> Outbound {
         let mut next = state.clone();
         let text = match payload {
             Payload::Results { results, text } => {
@@ -127,17 +140,17 @@ impl Connection {
                 if !text.is_empty() {
                     lines.push(format!("USER: {text}"));
                 }
-                return (lines.join("\n\n"), next);
+                return Outbound { text: lines.join("\n\n"), files: Vec::new(), next };
             }
             Payload::Prompt { text, .. } => text,
         };
-        let Preface { blocks, signature, status } = self.preface(state).await;
+        let Preface { blocks, signature, status, attachments: files } = self.preface(state).await;
         status.into_iter().for_each(|line| out.status(line));
         if blocks.is_empty() {
-            return (text.clone(), next);
+            return Outbound { text: text.clone(), files, next };
         }
         next.context_signature = signature.or(next.context_signature);
-        (format!("{}\n\nUSER: {text}", blocks.join("\n\n")), next)
+        Outbound { text: format!("{}\n\nUSER: {text}", blocks.join("\n\n")), files, next }
     }
 
     /// Builds what goes before a prompt, off the thread that waits for everything else.
@@ -149,9 +162,9 @@ impl Connection {
         built.await.unwrap_or_default()
     }
 
-    fn body(&self, message: &str, payload: &Payload, state: &ChatState) -> Vec<u8> {
+    fn body(&self, message: &Outbound, payload: &Payload, state: &ChatState) -> Vec<u8> {
         let mut body = Map::new();
-        body.insert("message".to_owned(), json!(message));
+        body.insert("message".to_owned(), json!(message.text));
         let hours = self.options.lifetime_hours;
         let whole = hours.fract() == 0.0 && hours.abs() < 1e9;
         body.insert("lifetime_hours".to_owned(), if whole { json!(hours as i64) } else { json!(hours) });
@@ -170,9 +183,14 @@ impl Connection {
                 }
             }
         }
-        if let Payload::Prompt { attachments, .. } = payload
-            && !attachments.is_empty()
-        {
+        let images = match payload {
+            Payload::Prompt { attachments, .. } => attachments.as_slice(),
+            Payload::Results { .. } => &[],
+        };
+        let file =
+            |file: &Attachment| json!({ "filename": file.filename, "base64": STANDARD.encode(&file.bytes) });
+        let attachments: Vec<Value> = images.iter().cloned().chain(message.files.iter().map(file)).collect();
+        if !attachments.is_empty() {
             body.insert("attachments".to_owned(), json!(attachments));
         }
         if self.options.stream {

@@ -127,7 +127,7 @@ impl Reply {
 
     fn call(&self, request: ToolRequest) {
         if let Some(told) = request.told() {
-            self.out.status(line(&told));
+            self.out.put(Chunk::CallReason(line(&told)));
         }
         let ToolRequest { tool_name, payload, tool_call_id, .. } = request;
         self.out.put(Chunk::CallStart { index: 0, id: tool_call_id, name: tool_name, replay: None });

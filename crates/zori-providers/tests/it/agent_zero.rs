@@ -127,6 +127,7 @@ fn shown(chunk: Chunk, blocks: &mut Vec<Block>) -> Option<String> {
     Some(match chunk {
         Chunk::Started { .. } | Chunk::BlockEnd | Chunk::CallEnd { .. } | Chunk::Usage(_) => return None,
         Chunk::Status(text) => format!("status {text}"),
+        Chunk::CallReason(text) => format!("reason {text}"),
         Chunk::Thinking(text) => format!("thinking {text}"),
         Chunk::Text(text) => {
             blocks.push(Block::Text(text.clone()));
@@ -258,7 +259,7 @@ async fn requests_run_one_after_another_and_their_results_travel() {
         talk.ask("look").await,
         format!(
             "status Looking\nstate {{\"context_id\":\"ctx-1\",\"waiting\":{waiting}}}\n\
-             status The server asks for `read_file a.txt`: to see it\ncall read_file t-1\n\
+             reason The server asks for `read_file a.txt`: to see it\ncall read_file t-1\n\
              input {{\"path\":\"a.txt\"}}\ndone ToolUse"
         )
     );
@@ -378,6 +379,7 @@ impl PrefaceBuilder for Fixed {
             blocks: if due { vec!["[OBS]".to_owned(), "[CTX]".to_owned()] } else { Vec::new() },
             signature: due.then(|| "sig".to_owned()),
             status: if due { vec!["Context ready".to_owned()] } else { Vec::new() },
+            attachments: Vec::new(),
         }
     }
 }

@@ -130,7 +130,7 @@ fn show_chunk(chunk: &Chunk) -> String {
         }
         Chunk::CallInput { index, json } => format!("call {index} input {json:?}"),
         Chunk::CallEnd { index } => format!("call {index} end"),
-        Chunk::Status(text) => format!("status {text}"),
+        Chunk::Status(text) | Chunk::CallReason(text) => format!("status {text}"),
         Chunk::Usage(u) => {
             format!("usage in {} out {} read {} write {}", u.input, u.output, u.cache_read, u.cache_write)
         }

@@ -54,7 +54,14 @@ fn assemble(chunks: Vec<Chunk>) -> Option<Answer> {
             (Chunk::CallEnd { index }, _) => calls[index as usize].1 = true,
             (Chunk::Usage(now), _) => usage = now,
             (Chunk::Done(reason), _) => stop = Some(reason),
-            (Chunk::Started { .. } | Chunk::ThinkingReplay(_) | Chunk::BlockEnd | Chunk::Status(_), _) => {}
+            (
+                Chunk::Started { .. }
+                | Chunk::ThinkingReplay(_)
+                | Chunk::BlockEnd
+                | Chunk::Status(_)
+                | Chunk::CallReason(_),
+                _,
+            ) => {}
         }
     }
     calls.iter().all(|(_, ended)| *ended).then_some(Answer { blocks, usage, stop: stop? })

@@ -14,13 +14,14 @@ use zori_core::input::{Input, Prompt};
 use zori_core::message::ToolCall;
 use zori_core::outcome::CancelCause;
 use zori_host::{
-    ClientIo, FrontendParts, Host, ModeGate, ModelError, ModelGate, PartialReply, PeerRequest, Session,
-    SessionSettings, TurnEnd, Upstream, Which, pending_or,
+    ClientIo, FormAnswers, FrontendParts, Host, ModeGate, ModelError, ModelGate, PartialReply, PeerRequest,
+    Session, SessionSettings, TurnEnd, Upstream, Which, pending_or,
 };
 use zori_policy::Mode;
 use zori_policy::mode::Protocol;
 use zori_redact::Redactor;
 
+use super::forms::EditorForms;
 use super::registry::{TurnOver, request_error};
 use super::slash::{self, PromptResult};
 use crate::{Launcher, NoticePrinter, Resolved};
@@ -89,11 +90,16 @@ impl SessionTask {
         peer: &AcpClient,
         over: Rc<TurnOver>,
     ) -> Result<Self, Failure> {
-        let Resolved { session, access } = resolved;
+        let Resolved { mut session, access } = resolved;
+        let forms = Arc::new(EditorForms::new(peer.clone()));
+        if peer.support().forms {
+            session.mcp.forms = FormAnswers::Client(forms.clone());
+        }
         let host = launcher.host(session)?;
         let opened = launcher.open(&host, which)?;
         let upstream = launcher.upstream(&host, &access)?;
         let id = opened.id.to_string();
+        forms.belong_to(&id);
         let redactor = host.redactor();
         let modes = ModeGate::new(&host.settings, Protocol::Own, true);
         let parts = FrontendParts {

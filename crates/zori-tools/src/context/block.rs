@@ -1,11 +1,16 @@
 //! The blocks: the workspace for the agent (CB-5), and the shorter one of the observer (OBS-3).
 
+use std::fmt::Write as _;
+
 use super::preview::{Previews, TRUNCATED, cut};
 use super::tree::Tree;
 use super::{ContextSettings, Redact, git_status};
 
 const BEGIN: &str = "[AZ_CONTEXT v1]";
 const END: &str = "[/AZ_CONTEXT]";
+
+/// How much of the files' names is redacted at once.
+const REDACTED_AT_ONCE: usize = 32 * 1024;
 
 /// How many files the observer names.
 const OBSERVED: usize = 8;
@@ -59,30 +64,54 @@ pub fn block(
         lines.push("tools:".to_owned());
         lines.extend(facts.tools.iter().cloned());
     }
-    if settings.include_tree {
-        lines.push("workspace_tree:".to_owned());
-        lines.extend(tree.files.iter().map(|file| format!("- {} ({}B)", file.path, file.bytes)));
-        if tree.truncated {
-            lines.push(format!("- {TRUNCATED}"));
-        }
-    }
-    if settings.include_git {
-        let status = git_status::lines(&settings.root);
-        if !status.is_empty() {
-            lines.push("git_status:".to_owned());
-            lines.extend(status);
-        }
-    }
-    if !previews.files.is_empty() {
-        lines.push("file_previews:".to_owned());
-        for (name, text) in &previews.files {
-            lines.push(format!("--- {name} ---"));
-            lines.push(text.clone());
-        }
-    }
-    let text = redact(&lines.join("\n"));
     let room = settings.max_bytes.saturating_sub(END.len() + 1);
+    let mut text = redact(&lines.join("\n"));
+    if settings.include_tree {
+        text.push_str("\nworkspace_tree:");
+        add_tree(&mut text, tree, room, redact);
+    }
+    // What has no room any more need not be looked at.
+    if text.len() <= room {
+        let mut lines = Vec::new();
+        if settings.include_git {
+            let status = git_status::lines(&settings.root);
+            if !status.is_empty() {
+                lines.push("git_status:".to_owned());
+                lines.extend(status);
+            }
+        }
+        if !previews.files.is_empty() {
+            lines.push("file_previews:".to_owned());
+            for (name, preview) in &previews.files {
+                lines.push(format!("--- {name} ---"));
+                lines.push(preview.clone());
+            }
+        }
+        if !lines.is_empty() {
+            text.push('\n');
+            text.push_str(&redact(&lines.join("\n")));
+        }
+    }
     format!("{}\n{END}", cut(&text, room))
+}
+
+/// Adds a line for each file, until there is no room for more.
+fn add_tree(text: &mut String, tree: &Tree, room: usize, redact: Redact<'_>) {
+    let mut lines = String::new();
+    for file in &tree.files {
+        let _ = write!(lines, "\n- {} ({}B)", file.path, file.bytes);
+        if lines.len() > REDACTED_AT_ONCE {
+            text.push_str(&redact(&lines));
+            lines.clear();
+            if text.len() > room {
+                return;
+            }
+        }
+    }
+    if tree.truncated {
+        let _ = write!(lines, "\n- {TRUNCATED}");
+    }
+    text.push_str(&redact(&lines));
 }
 
 /// Returns the observer's block.

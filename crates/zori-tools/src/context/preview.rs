@@ -8,13 +8,12 @@ use globset::Glob;
 
 use super::{ContextSettings, Redact};
 
-/// Names and globs of files that are never shown.
+/// Names of files that are never shown.
 const SENSITIVE: &[&str] = &[
     "config.yaml",
     "config.yml",
     "config.json",
     ".env",
-    ".env.*",
     "secrets.yaml",
     "secrets.yml",
     "secrets.json",
@@ -26,13 +25,11 @@ const SENSITIVE: &[&str] = &[
     "id_rsa",
     "id_ed25519",
     "id_ecdsa",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "*.kdbx",
     ".git-credentials",
 ];
+/// The same by how a name begins and how it ends.
+const SENSITIVE_BEGINNING: &str = ".env.";
+const SENSITIVE_ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".kdbx"];
 
 /// How much of a file is read to find its beginning: redaction may shorten or lengthen it.
 const MAX_READ: u64 = 256 * 1024;
@@ -58,7 +55,10 @@ pub fn is_sensitive(name: &str, further: &[String]) -> bool {
             matcher.is_match(base) || matcher.is_match(name)
         })
     };
-    base != ".env.example" && (SENSITIVE.iter().any(|&p| fits(p)) || further.iter().any(|p| fits(p)))
+    let built_in = SENSITIVE.contains(&base)
+        || base.starts_with(SENSITIVE_BEGINNING)
+        || SENSITIVE_ENDINGS.iter().any(|ending| base.ends_with(ending));
+    base != ".env.example" && (built_in || further.iter().any(|pattern| fits(pattern)))
 }
 
 impl Previews {

@@ -96,12 +96,132 @@ fn what_is_secret_is_taken_out_before_the_cut() {
     assert!(!half.files[0].1.contains("abc"), "{half:?}");
 }
 
+/// CB-4: ignore files mean what they mean to ripgrep's walker, which is asked here: nested, negated, of a repository within, of a worktree.
+#[test]
+fn ignore_files() {
+    let dir = workspace();
+    let at = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for (name, text) in [
+        (".gitignore", "*.log\n/build\nsub/only.txt\n# no\n\n[open\ntmp/\n"),
+        (".ignore", "!keep.log\nsecret*\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/info/exclude", "mine.txt\n"),
+        ("keep.log", ""),
+        ("other.log", ""),
+        ("build/x", ""),
+        ("sub/build/x", ""),
+        ("sub/only.txt", ""),
+        ("sub/mine.txt", ""),
+        ("sub/.gitignore", "!again.log\n/here\n"),
+        ("sub/again.log", ""),
+        ("sub/here", ""),
+        ("sub/deep/here", ""),
+        ("sub/deep/again.log", ""),
+        ("tmp", "a file of that name"),
+        ("sub/tmp/x", ""),
+        ("secret.txt", ""),
+        ("inner/.git/HEAD", "ref: refs/heads/main\n"),
+        ("inner/some.log", ""),
+        ("inner/secret.txt", ""),
+        ("inner/mine.txt", ""),
+        ("tree/.git", "gitdir: ../.git/worktrees/tree\n"),
+        (".git/worktrees/tree/commondir", "../..\n"),
+        ("tree/mine.txt", ""),
+        ("tree/a.log", ""),
+        ("ümlaut/ß.txt", ""),
+        ("Upper", ""),
+        ("a.b", ""),
+        ("a/b", ""),
+        ("a-b", ""),
+    ] {
+        at(name, text);
+    }
+    for respect_gitignore in [true, false] {
+        let settings = ContextSettings { respect_gitignore, ..ContextSettings::new(dir.path().to_owned()) };
+        let names: Vec<String> = Tree::read(&settings).files.into_iter().map(|file| file.path).collect();
+        let ignored = settings.ignore_dirs.clone();
+        let walk = ignore::WalkBuilder::new(dir.path())
+            .hidden(false)
+            .max_depth(Some(settings.max_depth + 1))
+            .git_global(false)
+            .require_git(false)
+            .ignore(respect_gitignore)
+            .git_ignore(respect_gitignore)
+            .git_exclude(respect_gitignore)
+            .parents(false)
+            .sort_by_file_name(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()))
+            .filter_entry(move |entry| {
+                let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+                !(is_dir && ignored.iter().any(|name| entry.file_name() == name.as_str()))
+            })
+            .build();
+        let expected: Vec<String> = walk
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+            .map(|entry| entry.path().strip_prefix(dir.path()).unwrap().to_string_lossy().into_owned())
+            .collect();
+        assert_eq!(names, expected);
+        assert!(names.len() > 15, "{names:?}");
+    }
+}
+
+/// Folders within folders up to the bound, and no further.
+#[test]
+fn depth() {
+    let dir = workspace();
+    let names = |max_depth| {
+        let settings = ContextSettings { max_depth, ..ContextSettings::new(dir.path().to_owned()) };
+        Tree::read(&settings).files.into_iter().map(|file| file.path).collect::<Vec<_>>()
+    };
+    assert_eq!(names(0), [".env", ".gitignore", "README.md"]);
+    assert_eq!(names(1), [".env", ".gitignore", "README.md", "src/main.rs"]);
+    assert_eq!(names(4), [".env", ".gitignore", "README.md", "src/a/b/c/deep.rs", "src/main.rs"]);
+}
+
+/// What is the same as before is not hashed again, and what is not is.
+#[test]
+fn a_hash_that_is_known() {
+    let dir = workspace();
+    let settings = ContextSettings::new(dir.path().to_owned());
+    let before = Tree::read(&settings);
+    let (same, hash) = (Tree::read(&settings), before.signature().to_owned());
+    same.take_signature_of(&before);
+    assert_eq!(same.signature(), hash);
+    fs::write(dir.path().join("new"), "").unwrap();
+    let other = Tree::read(&settings);
+    other.take_signature_of(&before);
+    assert_ne!(other.signature(), hash);
+}
+
+/// A block has as many names as there is room for, with secrets taken out of all of them.
+#[test]
+fn more_names_than_there_is_room_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 0..3000 {
+        fs::write(dir.path().join(format!("abcdef-{number:04}-{}", "x".repeat(20))), "").unwrap();
+    }
+    for max_bytes in [1_000, 40_000, 200_000] {
+        let settings =
+            ContextSettings { max_bytes, max_files: 5_000, ..ContextSettings::new(dir.path().to_owned()) };
+        let text = built(&settings);
+        assert!(text.len() <= max_bytes && !text.contains("abcdef"), "{max_bytes}");
+        let names = text.matches("- ***REDACTED***-").count();
+        let fits = (max_bytes - 900) / 48;
+        assert!(names == 3000 || names >= fits, "{names} of {fits} with {max_bytes}");
+        assert_eq!(names == 3000, !text.contains("... [truncated]"), "{max_bytes}");
+    }
+}
+
 #[test]
 fn the_signature_changes_with_the_files_only() {
     let dir = workspace();
     let settings = ContextSettings::new(dir.path().to_owned());
-    let before = Tree::read(&settings).signature();
-    assert_eq!((before.len(), Tree::read(&settings).signature()), (64, before.clone()));
+    let before = Tree::read(&settings).signature().to_owned();
+    assert_eq!((before.len(), Tree::read(&settings).signature()), (64, before.as_str()));
     fs::write(dir.path().join("ignored.log"), "other").unwrap();
     assert_eq!(Tree::read(&settings).signature(), before);
     fs::write(dir.path().join("src/main.rs"), "fn main() { }\n").unwrap();

@@ -6,6 +6,7 @@ use zori_core::tool::ToolKind;
 use super::{Dialect, Entry, Field, Results, Source, entry, layout, own, same};
 use crate::args::ArgsError;
 use crate::def::{Need, Ty};
+use crate::toolset::ReadBounds;
 
 pub const A0: Dialect = Dialect {
     name: "a0",
@@ -115,10 +116,10 @@ pub const A0: Dialect = Dialect {
     results: Results::Plain,
 };
 
-/// The defaults of the provider's `context` settings.
-const MAX_PREVIEW: i64 = 6000;
-const DEPTH: i64 = 4;
-const FILES: i64 = 200;
+/// What holds where nobody says anything else.
+const MAX_PREVIEW: i64 = ReadBounds::DEFAULT.file_bytes as i64;
+const DEPTH: i64 = ReadBounds::DEFAULT.depth as i64;
+const FILES: i64 = ReadBounds::DEFAULT.files as i64;
 
 /// First and last line become a first line and a number of lines.
 fn lines(map: &mut Map<String, Value>) -> Result<(), ArgsError> {

@@ -1,4 +1,5 @@
 use std::fs;
+use std::sync::Arc;
 
 use super::*;
 use crate::multi_edit::{self, MultiEdit};

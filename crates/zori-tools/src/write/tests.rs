@@ -1,5 +1,6 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::Arc;
 
 use super::*;
 use crate::read;

@@ -123,6 +123,11 @@ impl Output {
     }
 }
 
+/// Returns the lines of what a program printed as rows, each as a terminal would have left it.
+pub fn printed_rows(text: &str) -> Vec<Row> {
+    text.trim_end().lines().map(|line| Row::from(Span::new(printed(line)))).collect()
+}
+
 fn ends_of(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }

@@ -304,6 +304,10 @@ impl Cell for ToolCell {
         (self.kind == Some(ToolKind::Bash)).then(|| self.arguments.command()).flatten()
     }
 
+    fn file(&self) -> Option<&str> {
+        self.done.as_ref()?.facts.file.as_deref()
+    }
+
     fn summary(&self) -> Row {
         let cx = CellCx { number: None, detail: Detail::Short, running: None, signs: Signs::Unicode };
         let (sign, role) = self.sign(&cx);

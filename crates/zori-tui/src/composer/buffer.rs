@@ -2,6 +2,8 @@
 //!
 //! A piece that stands for more than itself, such as a long paste or an image, is one private-use character in the text and an [`Atom`] beside it.
 
+use std::sync::Arc;
+
 use unicode_segmentation::UnicodeSegmentation;
 use zori_core::image::Image;
 use zori_core::input::Prompt;
@@ -19,9 +21,16 @@ pub struct Atom {
     /// What is shown.
     pub label: String,
     /// What is sent in its place.
-    pub text: String,
+    pub text: Arc<str>,
     /// The image it stands for.
     pub image: Option<Image>,
+}
+
+/// A part of what replaces the whole text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    Text(String),
+    Atom(Atom),
 }
 
 /// The text.
@@ -107,6 +116,14 @@ impl Buffer {
         Prompt { text: self.text(), images, uuid: None }
     }
 
+    /// Returns the same with a dot for every character, for what must not be read.
+    pub fn masked(&self) -> Self {
+        const DOT: &str = "•";
+        let dots = |text: &str| text.graphemes(true).count() * DOT.len();
+        let (cursor, all) = (dots(&self.text[..self.cursor]), dots(&self.text));
+        Self { text: DOT.repeat(all / DOT.len()), cursor, ..Self::default() }
+    }
+
     /// Puts text in at the cursor.
     pub fn insert(&mut self, text: &str) {
         let by_word = text.chars().all(|c| !c.is_whitespace());
@@ -128,15 +145,10 @@ impl Buffer {
     /// Puts an atom in at the cursor.
     pub fn insert_atom(&mut self, atom: Atom) {
         self.changed();
-        let Some(c) = u32::try_from(self.atoms.len())
-            .ok()
-            .and_then(|n| char::from_u32(FIRST + n))
-            .filter(|c| is_placeholder(*c))
-        else {
-            return self.insert(&atom.text);
-        };
-        self.atoms.push(atom);
-        self.splice(self.cursor..self.cursor, c.encode_utf8(&mut [0; 4]));
+        match self.new_atom(atom) {
+            Ok(c) => self.splice(self.cursor..self.cursor, c.encode_utf8(&mut [0; 4])),
+            Err(atom) => self.insert(&atom.text),
+        }
     }
 
     /// Puts the text of the atom at the cursor in its place; returns whether there was one.
@@ -148,17 +160,38 @@ impl Buffer {
             .flatten()
             .find(|(c, _)| self.atom(*c).is_some_and(|atom| atom.image.is_none()));
         let Some((c, start)) = found else { return false };
-        let text: String = self.atom(c).map_or_else(String::new, |atom| atom.text.clone());
+        let text = self.atom(c).map_or_else(|| "".into(), |atom| atom.text.clone());
         self.changed();
         self.splice(start..start + c.len_utf8(), &text);
         true
     }
 
     /// Replaces everything.
-    pub fn replace_all(&mut self, text: &str) {
+    pub fn replace_all_with(&mut self, parts: Vec<Replacement>) {
         self.changed();
-        let text: String = text.chars().filter(|c| !is_placeholder(*c)).collect();
-        self.splice(0..self.text.len(), &text);
+        let mut all = String::new();
+        for part in parts {
+            match part {
+                Replacement::Text(text) => all.extend(text.chars().filter(|c| !is_placeholder(*c))),
+                Replacement::Atom(atom) => match self.new_atom(atom) {
+                    Ok(c) => all.push(c),
+                    Err(atom) => all.push_str(&atom.text),
+                },
+            }
+        }
+        self.splice(0..self.text.len(), &all);
+    }
+
+    /// Takes an atom in; returns the character that stands for it, or the atom if there are too many of them.
+    fn new_atom(&mut self, atom: Atom) -> Result<char, Atom> {
+        let number = u32::try_from(self.atoms.len()).ok();
+        match number.and_then(|n| char::from_u32(FIRST + n)).filter(|c| is_placeholder(*c)) {
+            Some(c) => {
+                self.atoms.push(atom);
+                Ok(c)
+            }
+            None => Err(atom),
+        }
     }
 
     /// Replaces a range of the raw text, and puts the cursor behind it.

@@ -56,7 +56,8 @@ pub fn draw(state: &State, asked: &Asked) -> Dialog {
             keys,
         };
     }
-    let head = head(asked, inner);
+    let purpose = state.call_reason.as_deref().filter(|_| asked.agent.is_none());
+    let head = head(asked, purpose, inner);
     let mut tail = Vec::new();
     if asked.explained {
         let lines = asked.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()).muted()));
@@ -91,7 +92,7 @@ pub fn draw(state: &State, asked: &Asked) -> Dialog {
 }
 
 /// What it is about, at the left, and what decides about it, at the right.
-fn head(asked: &Asked, inner: usize) -> Vec<Row> {
+fn head(asked: &Asked, purpose: Option<&str>, inner: usize) -> Vec<Row> {
     let decision = &asked.decision;
     let what = match &asked.question.preview {
         Preview::Command { command, .. } => {
@@ -107,10 +108,13 @@ fn head(asked: &Asked, inner: usize) -> Vec<Row> {
     };
     let class = decision.class.as_str();
     let mode = if asked.mode.is_empty() { String::new() } else { format!(" · mode {}", asked.mode) };
-    vec![
+    let mut rows = vec![
         pair(what.0, &what.1, &format!("class {class}{mode}"), inner),
         pair("reason", &decision.reason, &format!("step {} · risk {}", decision.step, risk(asked)), inner),
-    ]
+    ];
+    // The words of whoever asks, beside those of the rules.
+    rows.extend(purpose.map(|purpose| pair("purpose", purpose, "", inner)));
+    rows
 }
 
 fn preview_line(asked: &Asked, shown: usize, all: usize, inner: usize) -> Row {

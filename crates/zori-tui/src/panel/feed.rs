@@ -3,12 +3,13 @@
 use std::collections::{HashMap, VecDeque};
 
 use zori_core::event::{
-    DecidedBy, Event, EventKind, MessageEvent, PROVIDER_STATUS, SessionEvent, StateEvent, ToolEvent,
-    ToolRequested, TurnEvent,
+    CALL_REASON, DecidedBy, Event, EventKind, MessageEvent, PROVIDER_STATUS, SessionEvent, StateEvent,
+    ToolEvent, ToolRequested, TurnEvent,
 };
 use zori_core::ids::CallId;
 use zori_core::outcome::Outcome;
 use zori_core::permission::Verdict;
+use zori_core::time::Timestamp;
 
 use crate::cell::Cell as _;
 use crate::cells::ToolCell;
@@ -67,13 +68,23 @@ impl Tag {
 /// The newest lines, and what of the next one has come.
 #[derive(Debug, Default)]
 pub struct Feed {
-    lines: VecDeque<(Tag, String)>,
+    lines: VecDeque<Line>,
+    /// When the event came that is being told.
+    at: Option<Timestamp>,
     answer: String,
     thought: String,
     /// Calls that run, as the line about their end is told.
     calls: HashMap<CallId, String>,
     /// The last call that began, in a few words.
     last_tool: Option<String>,
+}
+
+/// A line.
+#[derive(Debug)]
+struct Line {
+    at: Option<Timestamp>,
+    tag: Tag,
+    words: String,
 }
 
 impl Feed {
@@ -83,14 +94,14 @@ impl Feed {
         if words.is_empty() {
             return;
         }
-        let line: String = match words.chars().count() > LONGEST {
+        let words: String = match words.chars().count() > LONGEST {
             true => words.chars().take(LONGEST - 1).chain(['…']).collect(),
             false => words,
         };
         if self.lines.len() == MOST {
             self.lines.pop_front();
         }
-        self.lines.push_back((tag, line));
+        self.lines.push_back(Line { at: self.at, tag, words });
     }
 
     /// Returns how many lines there are.
@@ -110,6 +121,7 @@ impl Feed {
 
     /// Takes an event of the session.
     pub fn event(&mut self, event: &Event) {
+        self.at = Some(event.at);
         if event.parent.is_some() {
             return self.nested(event);
         }
@@ -125,7 +137,7 @@ impl Feed {
                 | StateEvent::FilesChanged(_)
                 | StateEvent::FilesRewound(_) => {}
             },
-            EventKind::Notice(notice) if notice.code == PROVIDER_STATUS => {
+            EventKind::Notice(notice) if [PROVIDER_STATUS, CALL_REASON].contains(&notice.code) => {
                 self.add(Tag::Status, &notice.text);
             }
             EventKind::Notice(notice) => self.add(Tag::System, &notice.text),
@@ -233,14 +245,17 @@ impl Feed {
         self.add(Tag::Agent, &answer);
     }
 
-    /// Returns the newest lines that fit, the newest last.
-    pub fn rows(&self, width: usize, most: usize) -> Vec<Row> {
+    /// Returns the newest lines that fit, the newest last. `timestamps`: how far the person's clock is ahead of UTC, where they are shown.
+    pub fn rows(&self, width: usize, most: usize, timestamps: Option<i32>) -> Vec<Row> {
         let skipped = self.lines.len().saturating_sub(most);
-        let row = |(tag, words): &(Tag, String)| {
-            let row = Row::empty()
-                .with(" ")
-                .with(Span::new(format!("{:<TAG$} ", tag.word())).role(tag.role()))
-                .with(words.as_str());
+        let row = |Line { at, tag, words }: &Line| {
+            let mut row = Row::empty().with(" ");
+            if let (Some(at), Some(ahead)) = (at, timestamps) {
+                let local = Timestamp(at.0 + i64::from(ahead));
+                row.push(Span::new(format!("{} ", local.time_of_day())).muted());
+            }
+            row.push(Span::new(format!("{:<TAG$} ", tag.word())).role(tag.role()));
+            row.push(words.as_str());
             wrap::truncate(&row, width)
         };
         self.lines.iter().skip(skipped).map(row).collect()
@@ -262,6 +277,8 @@ fn collect(kept: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use zori_core::ids::{AgentId, SessionId};
+
     use super::*;
 
     /// Ten thousand events, and no more lines than the bound.
@@ -272,8 +289,33 @@ mod tests {
             feed.add(Tag::Event, &format!("event {number}\nand  more {}", "x".repeat(400)));
         }
         assert_eq!(feed.len(), MOST);
-        let rows = feed.rows(60, 2);
+        let rows = feed.rows(60, 2, None);
         assert!(rows[1].text().starts_with(" event     event 9999 and more xxx"), "{}", rows[1].text());
-        assert!(feed.lines.iter().all(|(_, line)| line.chars().count() <= LONGEST));
+        assert!(feed.lines.iter().all(|line| line.words.chars().count() <= LONGEST));
+    }
+
+    /// UI-4: the person's time of day, where it is asked for.
+    #[test]
+    fn times() {
+        let mut feed = Feed::default();
+        let at = |at| Event {
+            seq: 1,
+            at: Timestamp(at),
+            session: SessionId::parse("s").unwrap(),
+            agent: AgentId::MAIN,
+            parent: None,
+            kind: EventKind::Message(MessageEvent::RequestStarted),
+        };
+        feed.event(&at(86_399));
+        feed.event(&at(86_400));
+        let shown =
+            |timestamps| feed.rows(60, 9, timestamps).iter().map(|row| row.text()).collect::<Vec<_>>();
+        let plain = " status    waiting for the model";
+        assert_eq!(shown(None), [plain, plain]);
+        assert_eq!(
+            shown(Some(0)),
+            [" 23:59:59 status    waiting for the model", " 00:00:00 status    waiting for the model"]
+        );
+        assert_eq!(shown(Some(-3600))[1], " 23:00:00 status    waiting for the model");
     }
 }

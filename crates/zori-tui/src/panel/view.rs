@@ -162,7 +162,11 @@ fn tiny(mut below: Vec<Row>, mut caret: Caret, height: usize) -> PanelView {
 
 fn bar(state: &State, panel: &Panel, columns: usize) -> Row {
     let mode = Span::new(state.facts.mode.to_uppercase());
-    let mode = if state.facts.mode == "yolo" { mode.role(Role::Warning).reverse() } else { mode.bold() };
+    let mode = if footer::asks_nothing(&state.facts.mode) {
+        mode.role(Role::Warning).reverse()
+    } else {
+        mode.bold()
+    };
     let mut row = Row::empty().with(" ").with(Span::new(panel.brand.as_str()).role(Role::Primary).bold());
     let bar = || Span::new(" | ").muted();
     match &state.tab {
@@ -262,7 +266,7 @@ fn chat_and_feed(state: &State, middle: usize, wide: usize) -> Vec<Row> {
     }
     if feed > 0 {
         rows.push(Row::from(Span::new("LIVE FEED").role(Role::Primary).bold()));
-        let mut lines = tab.feed.rows(wide.saturating_sub(1), feed - 1);
+        let mut lines = tab.feed.rows(wide.saturating_sub(1), feed - 1, state.options.timestamps);
         lines.resize(feed - 1, Row::empty());
         rows.extend(lines);
     }

@@ -17,6 +17,8 @@ pub struct Terminal {
     /// Its name and version, as it says or as the environment does.
     pub name: String,
     pub background: Option<(u8, u8, u8)>,
+    /// Whether the user wants it light, as it said since (mode 2031).
+    pub light: Option<bool>,
     /// It tells Shift-Enter from Enter.
     pub kitty_keys: bool,
     /// It is known to bracket pastes.
@@ -102,7 +104,14 @@ impl Terminal {
             Answer::KittyFlags(_) => self.kitty_keys = true,
             // Who does not know the question may do it all the same.
             Answer::Mode { mode: 2004, known, .. } => self.brackets_pastes |= *known,
-            Answer::Mode { .. } | Answer::Attributes | Answer::ColourScheme { .. } => {}
+            Answer::ColourScheme { light } => {
+                // The ground that it named at the start is not the present one any more.
+                if self.background.is_some() && self.is_light("") != *light {
+                    self.background = None;
+                }
+                self.light = Some(*light);
+            }
+            Answer::Mode { .. } | Answer::Attributes => {}
         }
     }
 
@@ -116,9 +125,10 @@ impl Terminal {
         if self.is_one_of(LINKING) { Links::Shown } else { Links::Left }
     }
 
-    /// Returns whether it is light, as far as that is known.
+    /// Returns whether it is light, as far as that is known (THM-4).
     pub fn is_light(&self, hints_colours: &str) -> bool {
         match self.background {
+            None if self.light.is_some() => self.light == Some(true),
             Some((red, green, blue)) => {
                 2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue) > 10_000 * 127
             }
@@ -152,5 +162,19 @@ mod tests {
         plain.learn(&Answer::Mode { mode: 2004, known: false, set: false });
         assert!(plain.brackets_pastes, "tmux marks pastes, and does not know the question");
         assert!(named("x").is_light("0;15") && !named("x").is_light("15;0") && !named("x").is_light(""));
+    }
+
+    /// THM-4: its ground at the start, then what it says of light and dark.
+    #[test]
+    fn light_and_dark() {
+        let mut terminal = Terminal::default();
+        terminal.learn(&Answer::Background { red: 20, green: 20, blue: 20 });
+        assert_eq!((terminal.is_light("0;15"), terminal.background), (false, Some((20, 20, 20))));
+        terminal.learn(&Answer::ColourScheme { light: false });
+        assert_eq!((terminal.is_light("0;15"), terminal.background), (false, Some((20, 20, 20))));
+        terminal.learn(&Answer::ColourScheme { light: true });
+        assert_eq!((terminal.is_light(""), terminal.background), (true, None), "its ground is another now");
+        terminal.learn(&Answer::ColourScheme { light: false });
+        assert!(!terminal.is_light("0;15"));
     }
 }

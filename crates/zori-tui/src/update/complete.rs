@@ -42,8 +42,25 @@ pub(super) fn refresh(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
+/// What the outside found.
+pub(super) struct Found {
+    pub(super) items: Vec<Item>,
+    pub(super) of: usize,
+    pub(super) all: usize,
+    /// More may be found.
+    pub(super) pending: bool,
+}
+
+/// What was still being looked for may be found now.
+pub(super) fn again(state: &mut State, effects: &mut Vec<Effect>) {
+    if state.completion.as_ref().is_some_and(|list| list.pending) {
+        refresh(state, effects);
+    }
+}
+
 /// The outside found something; it counts if it is still asked for.
-pub(super) fn found(state: &mut State, word: &str, items: Vec<Item>, of: usize, all: usize) {
+pub(super) fn found(state: &mut State, word: &str, found: Found) {
+    let Found { items, of, all, pending } = found;
     let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else { return };
     let Some(list) = &mut state.completion else { return };
     if wanted.word == word && wanted.subject == list.subject {
@@ -51,9 +68,9 @@ pub(super) fn found(state: &mut State, word: &str, items: Vec<Item>, of: usize, 
         list.of = of;
         list.all = all;
         list.chosen = 0;
-        list.pending = false;
+        list.pending = pending;
         // Where others may be in other folders, the list stays and says how to see them.
-        if list.items.is_empty() && !(list.is_of_sessions() && (list.everywhere || all > of)) {
+        if list.items.is_empty() && !pending && !(list.is_of_sessions() && (list.everywhere || all > of)) {
             state.completion = None;
         }
     }
@@ -61,13 +78,13 @@ pub(super) fn found(state: &mut State, word: &str, items: Vec<Item>, of: usize, 
 
 /// Tab: takes what is chosen.
 pub(super) fn accept(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(list) = state.completion.take() else { return };
+    let Some(list) = state.completion.take_if(|list| !is_stale(list)) else { return };
     let Some(item) = list.item() else { return };
     let text = match list.subject {
         Subject::Command if item.args.is_empty() => item.text.clone(),
         Subject::Command => format!("{} ", item.text),
         Subject::Argument(_) => item.text.clone(),
-        Subject::File => format!("@{} ", item.text),
+        Subject::File => completion::mention(&item.text),
     };
     state.composer.buffer.replace(list.range.clone(), &text);
     if list.subject == Subject::Command && !item.args.is_empty() {
@@ -78,10 +95,10 @@ pub(super) fn accept(state: &mut State, effects: &mut Vec<Effect>) {
 /// Enter: takes what is chosen, and runs it if it is a command. Returns whether that was all.
 pub(super) fn accept_and_run(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     let Some(list) = state.completion.take() else { return false };
-    let Some(item) = list.item() else { return false };
+    let Some(item) = list.item().filter(|_| !is_stale(&list)) else { return false };
     match list.subject {
         Subject::File => {
-            state.composer.buffer.replace(list.range.clone(), &format!("@{} ", item.text));
+            state.composer.buffer.replace(list.range.clone(), &completion::mention(&item.text));
             return true;
         }
         Subject::Command | Subject::Argument(_) => {
@@ -90,4 +107,9 @@ pub(super) fn accept_and_run(state: &mut State, effects: &mut Vec<Effect>) -> bo
         }
     }
     true
+}
+
+/// Returns whether what is listed was meant by what was typed before: somebody else is still being asked.
+fn is_stale(list: &Completion) -> bool {
+    list.pending && matches!(list.subject, Subject::Argument(_))
 }

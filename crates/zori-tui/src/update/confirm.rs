@@ -49,6 +49,13 @@ pub(super) fn typed(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
+/// Answers the open question with no; returns whether there was one.
+pub(super) fn refuse(state: &mut State, effects: &mut Vec<Effect>) -> bool {
+    let open = state.confirm.is_some();
+    answer(state, false, effects);
+    open
+}
+
 fn answer(state: &mut State, yes: bool, effects: &mut Vec<Effect>) {
     if let Some(confirm) = state.confirm.take() {
         effects.push(Effect::Confirmed { what: confirm.what, yes });

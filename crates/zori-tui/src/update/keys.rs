@@ -7,7 +7,7 @@ use crate::composer::layout::Layout;
 use crate::composer::vim::{Done, Mode};
 use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode, Mods};
-use crate::state::{Search, State};
+use crate::state::{Learning, Search, State};
 use zori_core::event::NoticeLevel;
 
 /// Keys that come so fast after another are no typing (CMP-2).
@@ -30,8 +30,12 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     if state.pager.is_some() {
         return super::screen_command::pager_key(state, key, effects);
     }
-    if let Some(action) = state.learning.take() {
-        return super::screen_command::learn(state, action, key, effects);
+    match state.learning.take() {
+        Some(Learning::Bind(action)) => {
+            return super::screen_command::learn(state, action, key, effects);
+        }
+        Some(Learning::Name) => return super::screen_command::name(state, key),
+        None => {}
     }
     if question::takes(state, before, key, effects) || confirm::takes(state, before, key, effects) {
         return;
@@ -167,6 +171,10 @@ pub(super) fn edited(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
+    // What is hidden goes nowhere else.
+    if matches!(action, Action::SearchHistory | Action::Editor) && state.hides_typing() {
+        return;
+    }
     let width = usize::from(state.size.width()).saturating_sub(2);
     let pasted = is_unbracketed_paste(state);
     let buffer = &mut state.composer.buffer;
@@ -277,17 +285,44 @@ fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     if state.completion.is_some() && complete::accept_and_run(state, effects) {
         return;
     }
+    if state.several_lines {
+        return another_line(state, effects);
+    }
     queue::submit(state, effects);
+}
+
+/// Enter in a message of several lines: another one, unless the last is empty. What is sent is words for the model, whatever it begins with.
+fn another_line(state: &mut State, effects: &mut Vec<Effect>) {
+    let buffer = &mut state.composer.buffer;
+    let last = buffer.raw().rsplit('\n').next().unwrap_or_default();
+    if buffer.cursor() < buffer.raw().len() || !last.trim().is_empty() {
+        buffer.insert("\n");
+        return edited(state, effects);
+    }
+    state.several_lines = false;
+    let mut prompt = state.composer.take();
+    prompt.text.truncate(prompt.text.trim_end().len());
+    if prompt.text.is_empty() && prompt.images.is_empty() {
+        return state.say("Nothing was sent");
+    }
+    match state.turn.is_some() {
+        true => state.queue.items.push_back(prompt),
+        false => effects.push(Effect::Prompt(prompt)),
+    }
 }
 
 fn escape(state: &mut State, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
     if state.completion.take().is_some() {
         return;
     }
+    if std::mem::take(&mut state.several_lines) {
+        return state.say("Enter sends again");
+    }
+    let secret = state.hides_typing();
     if let Some(asked) = state.questions.front_mut()
         && let Some(draft) = asked.because.take()
     {
-        return question::put_reason_away(state, &draft);
+        return question::put_reason_away(state, &draft, secret);
     }
     if state.turn.is_some() {
         return leave::stop(state, effects);
@@ -321,6 +356,9 @@ fn next_mode(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn pick(state: &mut State, command: &str, effects: &mut Vec<Effect>) {
+    if state.hides_typing() {
+        return;
+    }
     if state.options.commands.iter().any(|known| known.name == command.trim()) {
         if !state.composer.is_empty() {
             let draft = state.composer.buffer.text();
@@ -337,6 +375,9 @@ fn vertical(state: &mut State, up: bool, width: usize, effects: &mut Vec<Effect>
     }
     if up && state.composer.is_empty() && !state.queue.items.is_empty() {
         return queue::edit_newest(state);
+    }
+    if state.hides_typing() {
+        return;
     }
     let layout = Layout::new(&state.composer.buffer, width);
     let (row, column) = layout.position(state.composer.buffer.cursor());

@@ -22,6 +22,9 @@ pub(super) fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
     if state.completion.take().is_some() || state.pager.take().is_some() {
         return;
     }
+    if state.composer.is_empty() && super::confirm::refuse(state, effects) {
+        return;
+    }
     if let Some(turn) = &state.turn {
         match (turn.stopped, turn.overdue) {
             (Some(_), true) => effects.push(Effect::Die),
@@ -33,6 +36,7 @@ pub(super) fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
         let draft = state.composer.buffer.text();
         state.composer.history.put_away(&draft);
         state.composer.buffer.clear();
+        state.several_lines = false;
         state.say("Put away; Up brings it back");
         return;
     }

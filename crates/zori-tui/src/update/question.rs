@@ -135,12 +135,15 @@ fn fits(state: &State) -> bool {
     asked.rows(width, room, count).0.len() <= room
 }
 
-/// Opens the whole text; at its end `y` approves.
+/// Opens the whole text; at its end `y` approves. A question of the model's is only read there: its answers are no yes.
 fn whole(state: &mut State) {
     if let Some(asked) = state.questions.front() {
         let mut rows = asked.lines();
         rows.push(Row::empty());
-        state.pager = Some(Pager::question(rows, state.now));
+        state.pager = Some(match asked.choice() {
+            Some(_) => Pager::text(rows),
+            None => Pager::question(rows, state.now),
+        });
     }
 }
 
@@ -169,19 +172,22 @@ fn grant(state: &mut State, number: usize, effects: &mut Vec<Effect>) {
 pub(super) fn drop_where(state: &mut State, gone: impl Fn(&Asked) -> bool) {
     let mut drafts = Vec::new();
     state.questions.retain_mut(|asked| {
-        let goes = gone(asked);
+        let (goes, secret) = (gone(asked), asked.hides_typing());
         if goes {
-            drafts.extend(asked.because.take());
+            drafts.extend(asked.because.take().map(|draft| (draft, secret)));
         }
         !goes
     });
-    drafts.iter().for_each(|draft| put_reason_away(state, draft));
+    drafts.iter().for_each(|(draft, secret)| put_reason_away(state, draft, *secret));
 }
 
 /// Nobody writes a reason any more: what was being typed before is back.
-pub(super) fn put_reason_away(state: &mut State, draft: &str) {
+pub(super) fn put_reason_away(state: &mut State, draft: &str, secret: bool) {
     let reason = state.composer.buffer.text();
-    if !reason.trim().is_empty() {
+    if secret {
+        // Nothing of it stays, not even for an undo.
+        state.composer.buffer.clear();
+    } else if !reason.trim().is_empty() {
         state.composer.history.put_away(&reason);
     }
     state.composer.set(draft);

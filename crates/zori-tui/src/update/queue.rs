@@ -42,8 +42,7 @@ fn runs_now(state: &State, text: &str) -> bool {
     if text.trim_end() == ":q" {
         return true;
     }
-    let name = text.split_whitespace().next().unwrap_or_default();
-    match state.options.commands.iter().find(|command| command.is_called(name)) {
+    match state.options.commands.iter().find(|command| command.is_called(first_word(text))) {
         Some(command) => command.own.is_some() || !command.waits,
         // One that does not exist is said so at once.
         None => is_command(&state.options.commands, text),
@@ -62,13 +61,34 @@ pub(super) fn steer(state: &mut State, effects: &mut Vec<Effect>) {
         false => Some(state.composer.take()),
     };
     let Some(prompt) = prompt else { return };
-    if !prompt.images.is_empty() || prompt.text.starts_with('/') || prompt.text.starts_with('!') {
+    if runs_now(state, &prompt.text) {
+        return send(state, prompt, effects);
+    }
+    let text = prompt.text.trim_end();
+    let told = state.options.commands.iter().any(|known| known.is_called(first_word(text)));
+    if !prompt.images.is_empty() || told || is_guideline(text) {
         // These cannot go into a turn.
         state.queue.items.push_front(prompt);
         return state.say("That waits for the end of the turn");
     }
-    state.queue.steered.push_back(prompt.text.clone());
-    effects.push(Effect::Input(Input::Steer(prompt.text)));
+    let text = if is_doubled(text) { text[1..].to_owned() } else { prompt.text };
+    state.queue.steered.push_back(text.clone());
+    effects.push(Effect::Input(Input::Steer(text)));
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// Returns whether the sign at the beginning is doubled, and meant as it is (CMP-6).
+fn is_doubled(text: &str) -> bool {
+    ["//", "!!!", "##"].iter().any(|doubled| text.starts_with(doubled))
+}
+
+/// Returns whether a line is for AGENTS.md. A heading of a longer text is none.
+fn is_guideline(text: &str) -> bool {
+    let line = text.strip_prefix('#').filter(|_| !is_doubled(text));
+    line.is_some_and(|line| !line.contains('\n') && !line.trim().is_empty())
 }
 
 /// The model reads what was sent into the turn.
@@ -123,8 +143,7 @@ pub(super) fn send(state: &mut State, prompt: Prompt, effects: &mut Vec<Effect>)
         return;
     }
     match text.as_bytes() {
-        [b'/', b'/', ..] | [b'!', b'!', b'!', ..] | [b'#', b'#', ..] => {
-            // Doubled, it is meant as it is (CMP-6).
+        _ if is_doubled(text) => {
             let text = text[1..].to_owned();
             effects.push(Effect::Prompt(Prompt { text, ..prompt }));
         }
@@ -135,8 +154,7 @@ pub(super) fn send(state: &mut State, prompt: Prompt, effects: &mut Vec<Effect>)
             super::leave::stop(state, effects);
             effects.push(Effect::Leave);
         }
-        // A heading of a longer text is no guideline.
-        [b'#', rest @ ..] if !rest.contains(&b'\n') && !text[1..].trim().is_empty() => {
+        _ if is_guideline(text) => {
             super::confirm::ask_guideline(state, text[1..].trim());
         }
         [b'!', b'!', rest @ ..] if !rest.is_empty() => {

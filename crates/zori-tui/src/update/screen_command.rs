@@ -6,7 +6,7 @@ use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode};
 use crate::pager::{Pager, PagerEnd};
 use crate::row::{Row, Span};
-use crate::state::State;
+use crate::state::{Learning, State};
 use crate::wrap;
 use zori_core::event::NoticeLevel;
 use zori_core::tool::TodoStatus;
@@ -39,17 +39,16 @@ pub(super) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> b
         },
         ScreenCommand::History => open_pager(state, None),
         ScreenCommand::Editor => effects.push(Effect::Edit(rest)),
+        ScreenCommand::Lines => state.begin_lines(&rest),
         ScreenCommand::Todo => todo(state),
         ScreenCommand::Show => match number(&rest) {
-            Some(number) if state.transcript.numbered(number).is_some() => open_pager(state, Some(number)),
+            Some(number) if state.transcript.has(number) => show(state, number, effects),
             Some(number) => say(state, &format!("There is no cell {number}.")),
             None => say(state, "`/show N` opens the cell with this number; Ctrl-O opens all of them."),
         },
         ScreenCommand::Find => {
             open_pager(state, None);
-            if let Some(pager) = state.pager.as_mut().filter(|_| !rest.is_empty()) {
-                pager.search(&rest);
-            }
+            crate::pager::search(state, &rest);
         }
         ScreenCommand::Copy => copy(state, &rest, effects),
     }
@@ -68,14 +67,12 @@ fn copy(state: &mut State, what: &str, effects: &mut Vec<Effect>) {
     let text = match what {
         "" => state.transcript.last_answer(),
         "code" => state.transcript.last_answer().and_then(|answer| last_code(&answer)),
-        what => match number(what).and_then(|number| state.transcript.numbered(number)) {
-            Some(entry) => Some(entry.text(state.options.signs)),
-            None => None,
-        },
+        what => number(what).and_then(|number| state.transcript.text_of(number, state.now)),
     };
     match text {
         Some(text) => {
-            say(state, &format!("Copied {} lines to the clipboard.", text.lines().count()));
+            let lines = crate::cells::counted(text.lines().count(), "line", "lines");
+            say(state, &format!("Copied {lines} to the clipboard."));
             effects.push(Effect::Copy(text));
         }
         None => say(state, "There is nothing to copy: `/copy`, `/copy code` or `/copy N`."),
@@ -93,6 +90,21 @@ fn rerun(state: &mut State, what: &str, effects: &mut Vec<Effect>) {
         }
         Some(None) => say(state, &format!("Cell {what} is no command that can be run again.")),
         None => say(state, "`/rerun N` runs the command of the cell with this number again."),
+    }
+}
+
+/// Says what a key is called and what it does.
+pub(super) fn name(state: &mut State, key: Key) {
+    let words = told(&key.to_string(), state.options.keymap.find(&[key]));
+    say(state, &words);
+}
+
+fn told(key: &str, bound: Bound) -> String {
+    match bound {
+        Bound::Action(action) => format!("{key}: {} ({})", action.about(), action.name()),
+        Bound::Prefix => format!("{key} begins a chord."),
+        Bound::Nothing if key.chars().count() == 1 => format!("{key} is typed."),
+        Bound::Nothing => format!("{key} does nothing here."),
     }
 }
 
@@ -170,18 +182,19 @@ pub(super) fn help(state: &mut State) {
 }
 
 fn keys(state: &mut State, wanted: &str) {
+    if wanted == "?" {
+        state.learning = Some(Learning::Name);
+        return say(state, "Press a key: what it is called and what it does is told.");
+    }
     if !wanted.is_empty() {
         return match Action::ALL.iter().find(|action| action.name() == wanted) {
             Some(action) => {
-                state.learning = Some(*action);
+                state.learning = Some(Learning::Bind(*action));
                 let about = format!("Press the key that should do this, too: {} (Esc: none)", action.about());
                 say(state, &about);
             }
             None => match Key::parse(wanted).map(|key| state.options.keymap.find(&[key])) {
-                Some(Bound::Action(action)) => {
-                    say(state, &format!("{wanted}: {} ({})", action.about(), action.name()));
-                }
-                Some(_) => say(state, &format!("{wanted} does nothing here.")),
+                Some(bound) => say(state, &told(wanted, bound)),
                 None => {
                     say(state, &format!("`{wanted}` is neither an action nor a key; `/keys` lists both."))
                 }
@@ -202,6 +215,14 @@ fn keys(state: &mut State, wanted: &str) {
     state.transcript.rows(rows);
 }
 
+/// Opens a cell: in the pager over all of them, or the file that has all of what it printed (TRN-3).
+fn show(state: &mut State, number: u32, effects: &mut Vec<Effect>) {
+    match state.transcript.numbered(number).and_then(|entry| entry.cell.file()) {
+        Some(file) => effects.push(Effect::ShowFile { number, file: file.to_owned() }),
+        None => open_pager(state, Some(number)),
+    }
+}
+
 /// Opens the pager over all cells, or at one of them.
 pub(super) fn open_pager(state: &mut State, number: Option<u32>) {
     state.completion = None;
@@ -210,25 +231,18 @@ pub(super) fn open_pager(state: &mut State, number: Option<u32>) {
 
 /// A key while the pager is open.
 pub(super) fn pager_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
-    let action = state.options.keymap.find(&[key]);
-    let (rows, size, now) = (crate::pager::content(state), state.size, state.now);
-    let Some(pager) = &mut state.pager else { return };
-    match pager.key(key, action, &rows, size, now) {
+    match crate::pager::key(state, key) {
         PagerEnd::No => {}
         PagerEnd::Closed => state.pager = None,
-        PagerEnd::Copy(row) => {
-            if let Some(number) = crate::pager::cell_at(state, row) {
-                copy(state, &number.to_string(), effects);
-                state.pager = None;
-            }
+        PagerEnd::Copy(number) => {
+            state.pager = None;
+            copy(state, &number.to_string(), effects);
         }
-        PagerEnd::Rerun(row) => {
-            if let Some(number) = crate::pager::cell_at(state, row) {
-                state.pager = None;
-                match state.turn.is_some() {
-                    true => say(state, "A turn is running; `/rerun` waits for its end."),
-                    false => rerun(state, &number.to_string(), effects),
-                }
+        PagerEnd::Rerun(number) => {
+            state.pager = None;
+            match state.turn.is_some() {
+                true => say(state, "A turn is running; `/rerun` waits for its end."),
+                false => rerun(state, &number.to_string(), effects),
             }
         }
         PagerEnd::Approved => {

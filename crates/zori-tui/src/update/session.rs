@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use zori_core::cost::Spent;
 use zori_core::event::{
-    Event, EventKind, MessageEvent, NoticeLevel, PROVIDER_STATUS, StateEvent, ToolEvent, TurnEvent,
+    CALL_REASON, Event, EventKind, MessageEvent, NoticeLevel, PROVIDER_STATUS, StateEvent, ToolEvent,
+    TurnEvent,
 };
 use zori_core::ids::AgentId;
 use zori_core::input::Prompt;
@@ -56,7 +57,7 @@ pub(super) fn turn_begins(state: &mut State, prompt: Prompt) {
 
 /// Returns whether an event is what a provider says of its own work.
 fn is_status(event: &Event) -> bool {
-    matches!(&event.kind, EventKind::Notice(notice) if notice.code == PROVIDER_STATUS)
+    matches!(&event.kind, EventKind::Notice(notice) if [PROVIDER_STATUS, CALL_REASON].contains(&notice.code))
 }
 
 /// Takes an event.
@@ -76,6 +77,13 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
         for note in std::mem::take(&mut state.turn_notes) {
             state.transcript.notice(NoticeLevel::Info, &note);
         }
+    }
+    match &event.kind {
+        EventKind::Notice(notice) if notice.code == CALL_REASON => {
+            state.call_reason = Some(notice.text.clone());
+        }
+        EventKind::Message(MessageEvent::RequestStarted) => state.call_reason = None,
+        _ => {}
     }
     let now = state.now;
     if let EventKind::State(change) = &event.kind {

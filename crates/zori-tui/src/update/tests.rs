@@ -316,7 +316,7 @@ fn keys_of_the_list_of_sessions() {
     stage.typed("/resume ");
     assert_eq!(stage.effects(), [find("", false)]);
     let items = vec![item("s1", "  2h  fix add()"), item("s2", "  1d  speed")];
-    stage.take(Msg::Found { word: String::new(), items, of: 2, all: 9 });
+    stage.take(Msg::Found { word: String::new(), items, of: 2, all: 9, pending: false });
     let head = format!("{:<79}", "› /resume");
     let note = "this folder 2 of 2 · Ctrl-A all 9 · Ctrl-P shows · Ctrl-D trash";
     let head = format!("{}{note}", &head[..head.len() - note.chars().count()]);
@@ -330,7 +330,7 @@ fn keys_of_the_list_of_sessions() {
     assert_eq!(stage.effects(), [find("", true)]);
     stage.typed("x");
     assert_eq!(stage.effects(), [find("x", true)]);
-    stage.take(Msg::Found { word: "x".into(), items: Vec::new(), of: 9, all: 9 });
+    stage.take(Msg::Found { word: "x".into(), items: Vec::new(), of: 9, all: 9, pending: false });
     stage.key("ctrl+d");
     assert_eq!((stage.text().as_str(), stage.effects()), ("/resume x", none()), "nothing is chosen");
 }
@@ -385,6 +385,7 @@ fn questions_of_the_model() {
         header: Some("Parser".to_owned()),
         options: vec![option("by hand", Some("more work")), option("generated", None)],
         multiple,
+        secret: false,
     };
     let preview = Preview::Choices(vec![
         choice("Which parser?", false),
@@ -719,4 +720,33 @@ fn a_retry_says_why() {
     let screen = stage.screen();
     let row = screen.lines().find(|row| row.contains("Retrying")).unwrap();
     assert_eq!(row, "✶ Retrying in 4s (2/4) · HTTP 429: Too many requests · Esc stops");
+}
+
+/// UI-9: Enter begins another line, an empty one sends all of them as words, and Esc gives Enter its old meaning.
+#[test]
+fn several_lines() {
+    let mut stage = stage();
+    stage.state.begin_lines("/first");
+    stage.typed("second").key("enter").key("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("/first\nsecond".into())]);
+    assert!(!stage.state.several_lines && stage.text().is_empty());
+    stage.state.begin_lines("");
+    stage.key("enter");
+    assert_eq!((stage.effects(), stage.state.several_lines), (vec![], false));
+    stage.state.begin_lines("");
+    stage.typed("a").key("enter").typed("b").key("esc");
+    assert_eq!((stage.text().as_str(), stage.effects()), ("a\nb", vec![]));
+    stage.key("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("a\nb".into())]);
+    // In a turn they wait; a line in the middle is no end.
+    stage.turn().state.begin_lines("");
+    stage.typed("x").key("enter").typed("y").key("up").key("enter").key("down").key("end").key("enter");
+    assert_eq!(stage.text(), "x\n\ny\n");
+    stage.key("enter");
+    assert_eq!((stage.effects(), stage.state.queue.items.len()), (vec![], 1));
+    // Whoever puts it away is done with it.
+    let mut stage = self::stage();
+    stage.state.begin_lines("z");
+    stage.key("ctrl+c");
+    assert!(!stage.state.several_lines && stage.text().is_empty());
 }

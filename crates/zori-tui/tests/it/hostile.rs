@@ -100,7 +100,7 @@ proptest! {
         chat.state.transcript.error(&text, std::slice::from_ref(&text));
         chat.typed("/model x");
         let items = vec![Item { text: text.clone(), args: text.clone(), about: text.clone(), label: None }];
-        chat.take(Msg::Found { word: "x".into(), items, of: 1, all: 1 });
+        chat.take(Msg::Found { word: "x".into(), items, of: 1, all: 1, pending: false });
         frames.push(chat.frame());
         chat.key("esc").take(Msg::Term(zori_tui::terminal::decode::TermEvent::Paste(text.clone())));
         chat.take(Msg::TurnBegins(text.as_str().into())).key("enter");

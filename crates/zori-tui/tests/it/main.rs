@@ -3,7 +3,9 @@
 mod frames;
 mod hostile;
 mod key_states;
+mod pager;
 mod panel;
 mod resize;
 mod screens;
 mod stage;
+mod typing;

@@ -1,6 +1,6 @@
 //! The panel: every screen at the sizes the contract names, and what its keys do.
 
-use zori_core::event::{EventKind, Notice, NoticeLevel, PROVIDER_STATUS};
+use zori_core::event::{CALL_REASON, EventKind, MessageEvent, Notice, NoticeLevel, PROVIDER_STATUS};
 use zori_core::tool::ToolKind;
 use zori_tui::keys::Key;
 use zori_tui::panel::arcade::Kind;
@@ -365,4 +365,17 @@ fn what_a_provider_says_of_its_work() {
         assert!(screen.contains(" status    Context ready"), "{screen}");
         assert_eq!(screen.contains("· Context ready"), in_chat, "{screen}");
     }
+}
+
+/// APR-1: the words of whoever asks for a call are in the dialog, beside why it is asked about; those of an earlier call are not.
+#[test]
+fn what_a_call_is_for() {
+    let mut stage = Stage::new((120, 36));
+    question(&mut stage);
+    let text = "The server asks for `python3 calc.py`: check the result".to_owned();
+    stage.chat.event(EventKind::Notice(Notice { level: NoticeLevel::Info, code: CALL_REASON, text }));
+    let purpose = "purpose  The server asks for `python3 calc.py`: check the result";
+    assert!(stage.screen().contains(purpose), "{}", stage.screen());
+    stage.chat.event(EventKind::Message(MessageEvent::RequestStarted));
+    assert!(!stage.screen().contains("purpose"), "{}", stage.screen());
 }

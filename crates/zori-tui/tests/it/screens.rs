@@ -112,7 +112,7 @@ fn models(chat: &mut Chat) {
         item("anthropic:sonnet-5", "200k   $3/$15    key ok"),
         item("openrouter:sonnet-5", "200k   $3/$15    no key     zori auth login --provider openrouter"),
     ];
-    chat.take(Msg::Found { word: "son".into(), items, of: 63, all: 63 });
+    chat.take(Msg::Found { word: "son".into(), items, of: 63, all: 63, pending: false });
 }
 
 fn sessions(chat: &mut Chat) {
@@ -131,7 +131,7 @@ fn sessions(chat: &mut Chat) {
         ),
         item("0199bb", "  1d  calc: speed", " 3 messages  $0.01  main  open in pid 4711: Enter forks"),
     ];
-    chat.take(Msg::Found { word: "calc".into(), items, of: 4, all: 118 });
+    chat.take(Msg::Found { word: "calc".into(), items, of: 4, all: 118, pending: false });
 }
 
 fn undo(chat: &mut Chat) {

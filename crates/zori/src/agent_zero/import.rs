@@ -53,8 +53,9 @@ impl Imported {
         }
         let name = if name == "connection.dashboard_url" { "connection.ui_url".to_owned() } else { name };
         let known = KEYS.iter().find(|key| key.name == name);
-        // One text stands for a list of one.
+        // One text stands for a list of one; the other client has several words for "off".
         let value = match (known.map(|key| key.kind), value) {
+            _ if SWITCHES.contains(&name.as_str()) && is_off(value) => Value::String("off".to_owned()),
             (Some(crate::config::keys::Kind::List), Value::String(one)) => {
                 Value::Array(vec![Value::String(one.clone())])
             }
@@ -66,6 +67,17 @@ impl Imported {
             }
             _ => self.unknown.push(name),
         }
+    }
+}
+
+/// Settings that are a choice of words here, and there a switch, too.
+const SWITCHES: [&str; 2] = ["ui.waiting_game", "observer.mode"];
+
+fn is_off(value: &Value) -> bool {
+    match value {
+        Value::Boolean(flag) => !flag,
+        Value::String(word) => matches!(word.as_str(), "none" | "disabled" | "false"),
+        _ => false,
     }
 }
 

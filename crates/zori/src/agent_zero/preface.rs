@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zori_contract::failure::Failure;
+use zori_core::image::size_in_words;
 use zori_core::time::Clock;
 use zori_host::SystemClock;
 use zori_policy::policy::ShellPolicy;
 use zori_policy::{Mode, ModeChoice};
-use zori_providers::agent_zero::{Preface, PrefaceBuilder};
+use zori_providers::agent_zero::{Attachment, Preface, PrefaceBuilder};
 use zori_redact::Redactor;
 use zori_tools::context::{self, BlockFacts, ContextSettings, Previews, Tree};
+use zori_tools::toolset::ReadBounds;
 
 use super::Reader;
 use super::project::{ActiveNames, DEFAULT, profile_prompt};
@@ -33,9 +35,10 @@ pub struct ContextPreface {
     settings: ContextSettings,
     redactor: ContextRedactor,
     due: Due,
-    observer: Option<Due>,
+    /// What is kept of the observer and has no effect (OBS-5).
+    observer_facts: String,
     enabled: bool,
-    facts: BlockFacts,
+    project: String,
     clock: Arc<dyn Clock>,
     live: Mutex<Live>,
 }
@@ -45,8 +48,32 @@ struct Live {
     /// The agent profile and its words (`/agent`).
     profile: String,
     profile_prompt: String,
+    /// When the observer speaks; `None`: never.
+    observer: Option<Due>,
+    /// What the tools may do (`/mode`, `/security`).
+    rights: Rights,
+    /// Files that go with the next message (`/upload --send`).
+    attachments: Vec<Attachment>,
     /// The beginning of the last hash that was sent.
     sent: Option<String>,
+    /// The files as they were last seen.
+    seen: Option<Arc<Tree>>,
+}
+
+/// What the server's agent is told of its tools.
+struct Rights {
+    mode: &'static str,
+    shell: bool,
+    tools: Vec<String>,
+    /// Whether they are other than when the program began.
+    changed: bool,
+}
+
+impl Rights {
+    fn new(mode: ModeChoice, shell: &ShellPolicy) -> Self {
+        let tools = tool_lines(mode, shell);
+        Self { mode: mode.shown(), shell: shell.allowed, tools, changed: false }
+    }
 }
 
 /// What the blocks depend on beside the config.
@@ -112,15 +139,16 @@ impl ContextPreface {
         };
         let enabled = reader.flag("context.enabled", "AGENTZERO_CONTEXT", true);
         let ActiveNames { project, agent } = ActiveNames::of(config);
-        let live = Live { profile_prompt: profile_prompt(config, &agent)?, profile: agent, sent: None };
-        let facts = BlockFacts {
-            project,
-            profile: String::new(),
-            profile_prompt: String::new(),
-            time_utc: String::new(),
-            security_mode: mode.shown().to_owned(),
-            tools: tool_lines(mode, shell),
+        let live = Live {
+            profile_prompt: profile_prompt(config, &agent)?,
+            profile: agent,
+            observer,
+            rights: Rights::new(mode, shell),
+            attachments: Vec::new(),
+            sent: None,
+            seen: None,
         };
+        let observer_facts = observer_facts(config);
         let (redactor, mut warnings) = ContextRedactor::new(
             reader.list("context.redact_keys"),
             reader.list("context.redact_patterns"),
@@ -129,7 +157,53 @@ impl ContextPreface {
         warnings.append(&mut reader.warnings);
         let clock = Arc::new(SystemClock::new());
         let live = Mutex::new(live);
-        Ok((Self { settings, redactor, due, observer, enabled, facts, clock, live }, warnings))
+        Ok((Self { settings, redactor, due, observer_facts, enabled, project, clock, live }, warnings))
+    }
+
+    /// Tells the server's agent from the next block on what its tools may do.
+    pub fn set_rights(&self, mode: ModeChoice, shell: &ShellPolicy) {
+        let mut live = self.live();
+        if (live.rights.mode, live.rights.shell) != (mode.shown(), shell.allowed) {
+            live.rights = Rights { changed: true, ..Rights::new(mode, shell) };
+        }
+    }
+
+    /// Returns how much the tools return where nobody says how much (`docs/contracts/agent-zero.md`, 6).
+    pub fn read_bounds(&self) -> ReadBounds {
+        let ContextSettings { max_preview_bytes, max_depth, max_files, .. } = self.settings;
+        ReadBounds { file_bytes: max_preview_bytes, depth: max_depth, files: max_files }
+    }
+
+    /// Lets a file go along with the next message.
+    pub fn attach(&self, file: Attachment) {
+        self.live().attachments.push(file);
+    }
+
+    /// Changes when the observer speaks; returns whether the word means something.
+    pub fn set_observer(&self, word: &str) -> bool {
+        let due = match word {
+            "on" | "automatic" => Some(Due::OnChange),
+            "always" => Some(Due::Always),
+            "off" | "manual" | "disabled" | "false" => None,
+            _ => return false,
+        };
+        self.live().observer = due;
+        true
+    }
+
+    /// Says when the observer speaks.
+    pub fn observer_line(&self) -> String {
+        let when = match self.live().observer {
+            Some(Due::Always) => "on, with every prompt",
+            Some(_) => "on, when the workspace has changed",
+            None => "off",
+        };
+        format!("Observer: {when}")
+    }
+
+    /// Returns the settings of the observer that have no effect.
+    pub fn observer_facts(&self) -> &str {
+        &self.observer_facts
     }
 
     /// Tells the server's agent other words from the next prompt on. Returns whether the blocks are sent without being asked for.
@@ -158,47 +232,68 @@ impl ContextPreface {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what is noted of a block that was sent: the workspace's hash, and which profile was told with it.
+    /// Returns what is noted of a block that was sent: the workspace's hash, which profile was told with it, and what the tools may do where
+    /// that was changed.
     fn noted(&self, signature: &str) -> String {
-        match self.live().profile.as_str() {
-            DEFAULT => signature.to_owned(),
-            profile => format!("{signature} {profile}"),
+        let live = self.live();
+        let Rights { mode, shell, changed, .. } = &live.rights;
+        match (live.profile.as_str(), changed) {
+            (DEFAULT, false) => signature.to_owned(),
+            (profile, false) => format!("{signature} {profile}"),
+            (profile, true) => format!("{signature} {profile} {mode}{}", if *shell { "+shell" } else { "" }),
         }
     }
 
     /// Returns both blocks as they would be sent now, whether or not they are due.
     pub fn shown(&self) -> Preface {
         let (tree, previews) = self.look();
+        let observer = self.live().observer;
         Preface {
-            blocks: self
-                .observer
+            blocks: observer
                 .iter()
                 .map(|_| self.observation(&tree, &previews))
                 .chain([self.block(&tree, &previews)])
                 .collect(),
-            signature: Some(tree.signature()),
+            signature: Some(tree.signature().to_owned()),
             status: self.left_out(&tree, &previews),
+            attachments: Vec::new(),
         }
     }
 
-    fn look(&self) -> (Tree, Previews) {
+    /// Returns the files as they are now. Where they are what they were, nothing is hashed again.
+    fn files(&self) -> Arc<Tree> {
+        let tree = Arc::new(Tree::read(&self.settings));
+        let before = self.live().seen.replace(tree.clone());
+        if let Some(before) = before {
+            tree.take_signature_of(&before);
+        }
+        tree
+    }
+
+    fn look(&self) -> (Arc<Tree>, Previews) {
         let redact = |text: &str| self.redactor.redact(text);
-        (Tree::read(&self.settings), Previews::read(&self.settings, &redact))
+        (self.files(), Previews::read(&self.settings, &redact))
     }
 
     fn block(&self, tree: &Tree, previews: &Previews) -> String {
-        let (profile, profile_prompt) = {
-            let live = self.live();
-            (live.profile.clone(), live.profile_prompt.clone())
-        };
         let time_utc = self.clock.now().rfc3339();
-        let facts = BlockFacts { time_utc, profile, profile_prompt, ..self.facts.clone() };
+        let facts = {
+            let live = self.live();
+            BlockFacts {
+                project: self.project.clone(),
+                profile: live.profile.clone(),
+                profile_prompt: live.profile_prompt.clone(),
+                time_utc,
+                security_mode: live.rights.mode.to_owned(),
+                tools: live.rights.tools.clone(),
+            }
+        };
         let redact = |text: &str| self.redactor.redact(text);
         context::block(&self.settings, &facts, tree, previews, &redact)
     }
 
     fn observation(&self, tree: &Tree, previews: &Previews) -> String {
-        self.redactor.redact(&context::observer(&self.facts.project, tree, previews))
+        self.redactor.redact(&context::observer(&self.project, tree, previews))
     }
 
     /// Says what is missing.
@@ -229,16 +324,24 @@ impl ContextPreface {
 
 impl PrefaceBuilder for ContextPreface {
     fn build(&self, known: Option<&str>, new_chat: bool) -> Preface {
-        let wanted = self.enabled && self.due != Due::Manual;
-        if !wanted && self.observer.is_none() {
-            return Preface::default();
+        let attachments = self.live().attachments.clone();
+        let sent = |file: &Attachment| {
+            let size = size_in_words(file.bytes.len() as u64);
+            format!("With the prompt goes {} ({size})", file.filename)
+        };
+        let files =
+            Preface { status: attachments.iter().map(sent).collect(), attachments, ..Preface::default() };
+        let (wanted, observer) = (self.enabled && self.due != Due::Manual, self.live().observer);
+        if !wanted && observer.is_none() {
+            return files;
         }
-        let tree = Tree::read(&self.settings);
+        let tree = self.files();
         let signature = tree.signature();
-        let noted = self.noted(&signature);
+        let noted = self.noted(signature);
         let changed = new_chat || known != Some(noted.as_str());
         // Another profile is news, too.
-        let profile = |noted: &str| noted.split_once(' ').map(|(_, profile)| profile.to_owned());
+        let profile =
+            |noted: &str| noted.split(' ').nth(1).filter(|name| *name != DEFAULT).map(str::to_owned);
         let other_profile = known.is_none_or(|known| profile(known) != profile(&noted));
         let is_due = |due: Due| match due {
             Due::Always => true,
@@ -246,13 +349,13 @@ impl PrefaceBuilder for ContextPreface {
             Due::Once => new_chat || other_profile,
             Due::Manual => false,
         };
-        let (observe, describe) = (self.observer.is_some_and(is_due), wanted && is_due(self.due));
+        let (observe, describe) = (observer.is_some_and(is_due), wanted && is_due(self.due));
         if !observe && !describe {
-            return Preface::default();
+            return files;
         }
         let redact = |text: &str| self.redactor.redact(text);
         let previews = Previews::read(&self.settings, &redact);
-        let mut preface = Preface { signature: Some(noted), ..Preface::default() };
+        let mut preface = Preface { signature: Some(noted), ..files };
         let names: Vec<&str> = previews.files.iter().map(|(name, _)| name.as_str()).collect();
         let (files, bytes, hash) = (tree.files.len(), tree.bytes(), &signature[..signature.len().min(8)]);
         let previewed = names.join(", ");
@@ -264,7 +367,7 @@ impl PrefaceBuilder for ContextPreface {
         }
         if describe {
             let block = self.block(&tree, &previews);
-            let project = &self.facts.project;
+            let project = &self.project;
             let mut live = self.live();
             live.sent = Some(hash.to_owned());
             let profile = &live.profile;
@@ -279,6 +382,28 @@ impl PrefaceBuilder for ContextPreface {
         }
         preface
     }
+
+    fn delivered(&self, attachments: usize) {
+        let mut live = self.live();
+        let gone = attachments.min(live.attachments.len());
+        live.attachments.drain(..gone);
+    }
+}
+
+/// Returns the settings of the observer that other clients use, in a row.
+fn observer_facts(config: &Config) -> String {
+    let facts = [
+        ("type", "agent_zero"),
+        ("provider", "agent_zero"),
+        ("model", "gpt-4o-mini"),
+        ("endpoint", ""),
+        ("path", ""),
+    ];
+    let shown = facts.map(|(name, usual)| {
+        let value = config.text(&format!("observer.{name}")).unwrap_or(usual);
+        format!("{name} {}", if value.is_empty() { "none" } else { value })
+    });
+    shown.join(", ")
 }
 
 /// Returns a line for each tool, and how one is asked for (CB-6).

@@ -68,8 +68,13 @@ impl ContextRedactor {
 
     /// Takes the secrets out.
     pub fn redact(&self, text: &str) -> String {
-        let mut text = self.shapes.redact(text).replace("[REDACTED]", MASK);
-        for pair in &self.pairs {
+        let mut text = self.shapes.redact(text).into_owned();
+        if text.contains("[REDACTED]") {
+            text = text.replace("[REDACTED]", MASK);
+        }
+        // Names of files are most of a long text, and no pairs.
+        let has_pairs = text.contains([':', '=']);
+        for pair in self.pairs.iter().filter(|_| has_pairs) {
             text = pair
                 .replace_all(&text, |found: &regex::Captures<'_>| {
                     let value = &found[2];

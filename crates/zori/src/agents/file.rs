@@ -1,11 +1,9 @@
-//! A sub-agent in a file: front matter between two lines of dashes, then its prompt.
-//!
-//! The front matter of such files is YAML in name only: descriptions hold colons and quotes as they please. So it is read by
-//! lines, and only what these files use of YAML is understood: `key: value`, quotes, lists, and blocks after `|` or `>`.
+//! A sub-agent in a file: front matter, which `zori-extensions` reads, then its prompt.
 
 use std::path::Path;
 
 use zori_core::provider::Effort;
+use zori_extensions::front_matter;
 use zori_serve::claude::agents::bad_name;
 
 use super::AgentDescription;
@@ -17,15 +15,9 @@ const UNSUPPORTED_FIELDS: &[&str] =
 /// Reads a file. An error is the second half of a sentence.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<AgentDescription, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8 text".to_owned())?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
-    let rest = text.strip_prefix("---\n").ok_or("has no front matter: its first line must be `---`")?;
-    let (matter, prompt) = match rest.split_once("\n---\n") {
-        Some(parts) => parts,
-        None => (rest.strip_suffix("\n---").ok_or("has front matter without an end: a line `---`")?, ""),
-    };
-    let fields = fields(matter);
-    let field = |key: &str| fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
-    let text = |key: &str| field(key).map(Value::text).filter(|text| !text.is_empty());
+    let normalised = front_matter::normalised(text);
+    let document = front_matter::parse(&normalised).map_err(|malformed| malformed.as_str().to_owned())?;
+    let text = |key: &str| document.text(key);
     let name = match text("name") {
         Some(name) => name,
         None => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
@@ -33,7 +25,7 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<AgentDescription, String> {
     if let Some(why) = bad_name(&name) {
         return Err(format!("cannot name a sub-agent `{name}`: {why}"));
     }
-    let prompt = prompt.trim().to_owned();
+    let prompt = document.body.trim().to_owned();
     if prompt.is_empty() {
         return Err("says nothing behind its front matter".into());
     }
@@ -49,66 +41,17 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<AgentDescription, String> {
         about: text("description").ok_or("has no `description`")?,
         prompt,
         // Present and empty is none at all.
-        tools: field("tools").map(Value::names),
-        without: field("disallowedTools").map(Value::names).unwrap_or_default(),
+        tools: document.list("tools"),
+        without: document.list("disallowedTools").unwrap_or_default(),
         model: text("model"),
         effort,
-        unheard: UNSUPPORTED_FIELDS.iter().copied().filter(|key| field(key).is_some()).collect(),
+        unheard: UNSUPPORTED_FIELDS
+            .iter()
+            .copied()
+            .filter(|key| document.keys().any(|known| known == *key))
+            .collect(),
         file: Some(path.to_owned()),
     })
-}
-
-/// The value of a key: the rest of its line, and the indented lines or list items below it.
-struct Value<'a> {
-    first: &'a str,
-    below: Vec<&'a str>,
-}
-
-fn fields(matter: &str) -> Vec<(&str, Value<'_>)> {
-    let mut fields: Vec<(&str, Value<'_>)> = Vec::new();
-    for line in matter.lines() {
-        let indented = line.starts_with([' ', '\t']) || line.starts_with("- ") || line.trim().is_empty();
-        match (line.split_once(':'), fields.last_mut()) {
-            (_, Some((_, value))) if indented => value.below.push(line),
-            (Some((key, first)), _) if !indented => {
-                fields.push((key.trim(), Value { first: first.trim(), below: Vec::new() }));
-            }
-            _ => {}
-        }
-    }
-    fields
-}
-
-impl Value<'_> {
-    fn text(&self) -> String {
-        let below = || self.below.iter().map(|line| line.trim());
-        match self.first.trim_end_matches(['+', '-']) {
-            "|" => below().collect::<Vec<_>>().join("\n").trim().to_owned(),
-            ">" | "" => below().filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" "),
-            _ => {
-                let all: Vec<_> =
-                    std::iter::once(self.first).chain(below()).filter(|line| !line.is_empty()).collect();
-                unquoted(&all.join(" ")).to_owned()
-            }
-        }
-    }
-
-    fn names(&self) -> Vec<String> {
-        let below = self.below.iter().map(|line| line.trim().trim_start_matches("- "));
-        let first = self.first.trim_start_matches('[').trim_end_matches(']');
-        let words = first.split(',').chain(below.flat_map(|line| line.split(',')));
-        let words = words.map(|word| unquoted(word.trim()).to_owned());
-        words.filter(|word| !word.is_empty()).collect()
-    }
-}
-
-fn unquoted(text: &str) -> &str {
-    for quote in ['"', '\''] {
-        if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)) {
-            return inner;
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -143,6 +86,10 @@ mod tests {
         assert_eq!(
             check("---\ndescription: >\n  first\n  second\ntools:\n---\nGo."),
             "my-agent | first second | Go. | Some([]) [] None None []"
+        );
+        assert_eq!(
+            check("---\ndescription: d\ntools: Read, Bash(git add:*, git diff:*)\n# not a tool\n---\nGo."),
+            "my-agent | d | Go. | Some([\"Read\", \"Bash(git add:*, git diff:*)\"]) [] None None []"
         );
         assert_eq!(
             check("---\ndescription: |\n  first\n  second\npermissionMode: plan\n---\nGo."),

@@ -39,6 +39,12 @@ pub const RECORD: Flag = Flag::valued(
     "Write what goes to and comes from the provider to a new file",
 )
 .rare();
+/// `--debug-dump`.
+pub const DEBUG_DUMP: Flag = Flag::switch(
+    "debug-dump",
+    "Write every request, response and tool result to `.local/debug` of the project, without secrets",
+)
+.rare();
 /// `--replay`.
 pub const REPLAY: Flag = Flag::valued(
     "replay",
@@ -85,6 +91,7 @@ pub const WITH_PROMPT: &[Flag] = &[
     RESUME,
     FORK_SESSION,
     RECORD,
+    DEBUG_DUMP,
     REPLAY,
     REPLAY_LENIENT,
     TRUST_WORKSPACE,
@@ -107,6 +114,7 @@ pub const RESUMING: &[Flag] = &[
     IMAGE,
     ANY,
     RECORD,
+    DEBUG_DUMP,
     REPLAY,
     REPLAY_LENIENT,
     TRUST_WORKSPACE,
@@ -124,6 +132,7 @@ pub const WITH_CHAT: &[Flag] = &[
     RESUME,
     FORK_SESSION,
     RECORD,
+    DEBUG_DUMP,
     REPLAY,
     REPLAY_LENIENT,
     TRUST_WORKSPACE,

@@ -20,7 +20,7 @@ pub const TASK: Task = Task {
 
 fn run(project: &Project, pace: &Pace) {
     let Some(outside) = &project.outside else { return };
-    let Ok(settings) = memory::vectors(&project.config, &outside.env) else { return };
+    let Ok(settings) = memory::vectors(&project.config, &outside.env, &project.place) else { return };
     let (Ok(transport), Ok(runtime)) = (outside.network.http(), wire_up::runtime()) else { return };
     let Some(vectors) = Vectors::new(&settings, &project.place, &transport, project.clock.clone()) else {
         return;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use zori_core::cost::Spent;
 use zori_core::provider::Delivery;
 use zori_core::transport::Timeouts;
 use zori_host::{Network, Retry, random_number};
@@ -13,7 +14,7 @@ use zori_redact::Redactor;
 use super::pace::Pace;
 use super::{Moment, Project, Task};
 use crate::handoff::model::HandoffRequest;
-use crate::memory;
+use crate::memory::{self, Extractor};
 use crate::wire_up;
 use crate::workers::{Need, Worker};
 
@@ -43,7 +44,9 @@ in a month: decisions, components and what they use, owners, versions, places. A
 
 fn run(project: &Project, pace: &Pace) {
     let Some(outside) = &project.outside else { return };
-    let Ok(Some((model, key))) = memory::extractor(&project.config, &outside.env) else { return };
+    let extractor = memory::extractor(&project.config, &outside.env, &project.place);
+    let Ok(Some(Extractor { model, key, daily })) = extractor else { return };
+    let ledger = daily.map(|daily| daily.ledger(model.facts.name, None, project.clock.clone()));
     let (Ok(transport), Ok(runtime)) = (outside.network.http(), wire_up::runtime()) else { return };
     let network = Network::live(transport);
     let style = model.tool_style(&model.name);
@@ -69,10 +72,16 @@ fn run(project: &Project, pace: &Pace) {
         if messages.is_empty() || !pace.go_on() {
             return;
         }
-        // What fails is tried again after a later turn.
+        // What the day has no money for waits for another day, and what fails for a later turn.
+        if ledger.as_ref().is_some_and(|ledger| ledger.refuses().is_some()) {
+            return;
+        }
         let Ok(answer) = runtime.block_on(request.send_within(LIMIT, question(&messages, &redactor))) else {
             return;
         };
+        if let Some(ledger) = &ledger {
+            ledger.add(&model.name, Spent::request(answer.usage, model.prices(&model.name)));
+        }
         let ids: Vec<i64> = messages.iter().map(|message| message.id).collect();
         if store.add_facts(&ids, &facts(&answer.text), now).is_err() {
             return;

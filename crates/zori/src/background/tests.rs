@@ -16,6 +16,7 @@ fn project() -> Project {
             home: None,
             scratch: path.clone(),
             marker: path.join("memory"),
+            durable: false,
         },
         sensitive: Arc::new(|_: &Path| false),
         index_switch: Switch::Auto,
@@ -36,6 +37,7 @@ pub(super) fn memory_project(folder: &Path, config: &str) -> Project {
         home: None,
         scratch: folder.clone(),
         marker: folder.join("base/projects/key/memory"),
+        durable: false,
     };
     let config =
         Config::parse(config.as_bytes(), Path::new("config.toml"), "").map_err(|error| error.message);

@@ -15,7 +15,7 @@ use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 
 use super::complete::FilesAndCommands;
-use super::lines::Line;
+use super::lines::{Line, More};
 use crate::signals::Signals;
 
 /// How many lines are remembered.
@@ -109,12 +109,21 @@ impl Editor {
 impl Editor {
     /// Waits for the answer to a question. Ctrl-C and Ctrl-D are the end of it.
     pub fn ask(&mut self, question: &str, signals: &Signals) -> Result<Line, Failure> {
+        Ok(match self.more(question, signals)? {
+            More::Text(text) => Line::Text(text),
+            More::End | More::Cancelled => Line::End,
+        })
+    }
+
+    /// Waits for a line that is no prompt of its own, behind `mark`.
+    pub fn more(&mut self, mark: &str, signals: &Signals) -> Result<More, Failure> {
         let editing = signals.while_editing(restore);
-        let signal = self.inner.read_line(&You(&format!("{question} ")));
+        let signal = self.inner.read_line(&You(&format!("{mark} ")));
         drop(editing);
         match signal {
-            Ok(Signal::Success(text)) => Ok(Line::Text(text)),
-            Ok(_) => Ok(Line::End),
+            Ok(Signal::Success(text)) => Ok(More::Text(text)),
+            Ok(Signal::CtrlC) => Ok(More::Cancelled),
+            Ok(_) => Ok(More::End),
             Err(error) => Err(Failure::new(&IO_ERROR, format!("cannot read the terminal: {error}"))),
         }
     }

@@ -17,6 +17,16 @@ pub enum Line {
     End,
 }
 
+/// What came for a message of several lines.
+pub enum More {
+    /// One of them, without its end.
+    Text(String),
+    /// There is no more.
+    End,
+    /// The user does not want to send them.
+    Cancelled,
+}
+
 /// A source of lines.
 pub enum Lines {
     /// A person types.
@@ -49,6 +59,17 @@ impl Lines {
         match self {
             Self::Editor(editor) => editor.ask(question, signals),
             Self::Pipe => Self::read(&format!("{question} "), signals),
+        }
+    }
+
+    /// Waits for a line of a message that has several; `mark` stands where the prompt does.
+    pub fn more(&mut self, mark: &str, signals: &Signals) -> Result<More, Failure> {
+        match self {
+            Self::Editor(editor) => editor.more(mark, signals),
+            Self::Pipe => Ok(match Self::read(&format!("{mark} "), signals)? {
+                Line::Text(line) => More::Text(line.trim_end_matches(['\r', '\n']).to_owned()),
+                Line::End => More::End,
+            }),
         }
     }
 

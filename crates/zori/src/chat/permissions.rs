@@ -1,11 +1,12 @@
-//! The chat's commands about permissions: `/mode` and `/permissions`. Here the user speaks, so a mode may be widened as
+//! The chat's commands about permissions: `/mode`, `/security` and `/permissions`. Here the user speaks, so a mode may be widened as
 //! well as tightened (MODE-1, MODE-4).
 
 use rustix::process::geteuid;
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_host::summary;
-use zori_policy::{Mode, Policy};
+use zori_policy::mode::ModeSource;
+use zori_policy::{Mode, ModeChoice, Policy};
 
 use super::Chat;
 use super::slash::Next;
@@ -58,7 +59,11 @@ pub(super) fn mode(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure>
         keep(chat)?;
     }
     if name.is_empty() && !save {
-        let own = Mode::ALL.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ");
+        let own: Vec<&str> = match &chat.plain.run.agent_zero {
+            Some(_) => ModeChoice::OF_AGENT_ZERO.to_vec(),
+            None => Mode::ALL.iter().map(|mode| mode.as_str()).collect(),
+        };
+        let own = own.join(", ");
         chat.cx.ui.say(&format!("`/mode NAME` changes it: {own}"));
     }
     Ok(Next::Done)
@@ -76,6 +81,56 @@ fn keep(chat: &mut Chat<'_, '_>) -> Result<(), Failure> {
         .map_err(|why| Failure::new(&IO_ERROR, format!("{} was not changed: {why}", file.display())))?;
     chat.cx.ui.say(&format!("Mode {mode}, kept in {}", file.display()));
     Ok(())
+}
+
+/// Shows the mode and whether shell commands may run, or changes either for the rest of the chat (UI-8a).
+pub(super) fn security(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    match words.as_slice() {
+        [] => {
+            let (host, policy) = (&chat.plain.host, chat.plain.session().policy());
+            let lines = [
+                summary::mode_line(policy, &host.settings.permission.modes.source),
+                shell_line(policy),
+                "`/security MODE` changes the mode, `/security shell` switches shell commands; both hold until the chat ends"
+                    .to_owned(),
+            ];
+            lines.iter().for_each(|line| chat.cx.ui.say(line));
+            Ok(Next::Done)
+        }
+        ["shell"] => {
+            let on = !chat.plain.session().policy().shell.allowed;
+            switch_shell(chat, on)
+        }
+        ["shell", "on"] => switch_shell(chat, true),
+        ["shell", "off"] => switch_shell(chat, false),
+        ["shell", other, ..] => {
+            let message = format!("`/security shell {other}`: it is `on` or `off`");
+            Err(Failure::new(&VALIDATION_ERROR, message))
+        }
+        [_] => mode(chat, rest),
+        _ => Err(Failure::new(&VALIDATION_ERROR, format!("`/security {rest}`: it takes one word"))
+            .hint("`/security`, `/security MODE`, `/security shell [on|off]`")),
+    }
+}
+
+fn shell_line(policy: &Policy) -> String {
+    format!("Shell commands: {}", if policy.shell.allowed { "on" } else { "off" })
+}
+
+/// Lets the shell be used, or not. That it may is a warning in the modes that come with it switched off (SEC-2).
+fn switch_shell(chat: &mut Chat<'_, '_>, on: bool) -> Result<Next, Failure> {
+    let mode = chat.plain.session().policy().mode;
+    let permission = &mut chat.plain.host.settings.permission;
+    let shell = permission.modes.switch_shell(on, mode).map_err(of_mode)?;
+    permission.policy.shell = shell.clone();
+    chat.plain.session_mut().set_shell(shell);
+    chat.cx.ui.say(&shell_line(chat.plain.session().policy()));
+    if on && mode.source == ModeSource::AsAgentZero {
+        let name = mode.shown();
+        chat.cx.ui.warn(&format!("the model may run shell commands in the mode {name} until the chat ends"));
+    }
+    Ok(Next::Done)
 }
 
 /// Shows all that decides about a call.

@@ -197,12 +197,18 @@ impl Chat<'_, '_> {
         match next {
             Ok(Next::Quit) => LineAction::Quit,
             Ok(Next::Ask(text)) => LineAction::Ask(text),
+            Ok(Next::Lines(text)) if !text.is_empty() => LineAction::Ask(text),
+            Ok(Next::Lines(_)) => {
+                let why = "`/ml` is for people who type; a prompt may have several lines here";
+                self.refuse(events, Code::BadCommand, why)
+            }
             Ok(Next::Prompt) => LineAction::Ask(line.to_owned()),
             Ok(
                 Next::Done
                 | Next::Compact(_)
                 | Next::Recap
                 | Next::Elsewhere(_)
+                | Next::LogIn(_)
                 | Next::Feedback
                 | Next::Report(_)
                 | Next::Undo(_)

@@ -6,14 +6,17 @@ pub(crate) mod jobs;
 pub(crate) mod mcp;
 mod model;
 mod named_settings;
+mod observer;
 pub(crate) mod report;
 mod session;
+pub(crate) mod upload;
 mod usage;
 
-use zori_contract::error::IO_ERROR;
+use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_serve::is_slash_command;
 
+pub(crate) use self::mcp::ServerLogin;
 use super::Chat;
 use super::undo::UndoPlan;
 pub(crate) use report::Report;
@@ -24,6 +27,8 @@ pub(crate) enum Next {
     Prompt,
     /// It was a command, and this is for the model.
     Ask(String),
+    /// The lines that come next are one message, with this before them (`/ml`).
+    Lines(String),
     /// It was a command.
     Done,
     /// The conversation is to be summarised, with this in focus.
@@ -32,6 +37,8 @@ pub(crate) enum Next {
     Recap,
     /// The chat goes on elsewhere.
     Elsewhere(Elsewhere),
+    /// Somebody logs in to an MCP server, in a terminal that the chat has let go.
+    LogIn(ServerLogin),
     /// What helps to understand a problem is to be put together.
     Feedback,
     /// The program itself is asked for this.
@@ -115,6 +122,10 @@ impl Slash {
                 let id = session.is_saved().then(|| session.id().to_string());
                 let words = wanted.by_hand(chat.cx.profile.name, id.as_deref());
                 chat.cx.ui.say(&format!("To go on so, {words}."));
+                Ok(Next::Done)
+            }
+            Next::LogIn(login) => {
+                chat.cx.ui.say(&login.by_hand(chat.cx.profile.name));
                 Ok(Next::Done)
             }
             Next::Feedback => {
@@ -335,6 +346,13 @@ pub const COMMANDS: &[Slash] = &[
         run: super::permissions::mode,
     },
     Slash {
+        names: &["/security"],
+        args: "[MODE|shell]",
+        about: "Show the mode and whether shell commands may run, or change either for this chat",
+        category: "Configuration",
+        run: super::permissions::security,
+    },
+    Slash {
         names: &["/permissions"],
         args: "",
         about: "Show the mode and the rules, and where they come from",
@@ -361,6 +379,27 @@ pub const COMMANDS: &[Slash] = &[
         about: "Show the model an image with the next prompt, or with words behind the path",
         category: "Context",
         run: image::image,
+    },
+    Slash {
+        names: &["/upload"],
+        args: "[--send] PATH",
+        about: "Copy a file into the folder uploads/ of this project; --send: to an Agent Zero server, too",
+        category: "Context",
+        run: upload::run,
+    },
+    Slash {
+        names: &["/ml"],
+        args: "[TEXT]",
+        about: "Write several lines; an empty one sends them as one message",
+        category: "Context",
+        run: |_, first| Ok(Next::Lines(first.to_owned())),
+    },
+    Slash {
+        names: &["/observer", "/ai_observer"],
+        args: "[info|on|off|MODE]",
+        about: "Show or change the summary of the workspace that an Agent Zero server is sent",
+        category: "Context",
+        run: observer::observer,
     },
     Slash {
         names: &["/agents"],
@@ -399,7 +438,7 @@ pub const COMMANDS: &[Slash] = &[
     },
     Slash {
         names: &["/mcp"],
-        args: "[reconnect|enable|disable|log NAME]",
+        args: "[reconnect|enable|disable|login|logout|log NAME]",
         about: "List the MCP servers, or change one",
         category: "Look",
         run: mcp::run,
@@ -452,6 +491,13 @@ pub const COMMANDS: &[Slash] = &[
         about: "Show what was decided and what ran, from the audit log",
         category: "Debugging",
         run: |chat, rest| report::next(chat, "/log", rest),
+    },
+    Slash {
+        names: &["/debug-dump"],
+        args: "[off]",
+        about: "Write every request, response and tool result to a file, or stop doing so",
+        category: "Debugging",
+        run: debug_dump,
     },
     Slash {
         names: &["/feedback"],
@@ -520,23 +566,49 @@ pub(crate) enum Found<'l> {
 /// Looks for a command in a line.
 pub(crate) fn find(line: &str) -> Found<'_> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    if !is_slash_command(word) {
-        return Found::Nothing;
-    }
     // In whichever case (CMD-1).
     let called = |name: &&str| name.eq_ignore_ascii_case(word);
     match COMMANDS.iter().find(|command| command.names.iter().any(called)) {
         Some(command) => Found::Command(command, rest.trim()),
-        None => {
-            let near = nearest(word).map_or_else(String::new, |name| format!("; did you mean {name}?"));
-            Found::Unknown(format!("Unknown command {word}{near} (/help shows them all)"))
-        }
+        None if !is_slash_command(word) => Found::Nothing,
+        None => Found::Unknown(unknown(word, nearest(word, []))),
     }
 }
 
-/// Returns the command that may have been meant.
-fn nearest(word: &str) -> Option<&'static str> {
-    zori_spelling::nearest(word, COMMANDS.iter().flat_map(|command| command.names).copied())
+/// Says that there is no such command on the screen, which has some of its own.
+pub(crate) fn unknown_on_screen(line: &str, own: impl IntoIterator<Item = &'static str>) -> String {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    unknown(word, nearest(word, own))
+}
+
+fn unknown(word: &str, near: Option<&str>) -> String {
+    let near = near.map_or_else(String::new, |name| format!("; did you mean {name}?"));
+    format!("Unknown command {word}{near} (/help shows them all)")
+}
+
+/// Returns the command that may have been meant, of ours and of these.
+fn nearest(word: &str, more: impl IntoIterator<Item = &'static str>) -> Option<&'static str> {
+    let names = COMMANDS.iter().flat_map(|command| command.names).copied();
+    zori_spelling::nearest(word, names.chain(more))
+}
+
+/// Switches debug dumps on or off.
+fn debug_dump(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let on = match rest {
+        "" | "on" => true,
+        "off" => false,
+        other => {
+            let message = format!("`/debug-dump {other}`: it takes `on` or `off`");
+            return Err(Failure::new(&VALIDATION_ERROR, message));
+        }
+    };
+    let said = match chat.cx.app.dump.switch(on) {
+        Ok(folder) if on => format!("Debug dumps go to {}.", folder.display()),
+        Ok(_) => "No debug dumps are written.".to_owned(),
+        Err(why) => why,
+    };
+    chat.cx.ui.say(&said);
+    Ok(Next::Done)
 }
 
 #[cfg(test)]
@@ -545,9 +617,34 @@ mod tests {
 
     #[test]
     fn near_names() {
-        assert_eq!(nearest("/hlep"), Some("/help"));
-        assert_eq!(nearest("/modle"), Some("/model"));
-        assert_eq!(nearest("/something-else"), None);
+        assert_eq!(nearest("/hlep", []), Some("/help"));
+        assert_eq!(nearest("/modle", []), Some("/model"));
+        assert_eq!(nearest("/something-else", []), None);
+        assert_eq!(nearest("/tdoo", []), None, "the line chat has none");
+        assert_eq!(
+            unknown_on_screen("/tdoo now", ["/todo"]),
+            "Unknown command /tdoo; did you mean /todo? (/help shows them all)"
+        );
+    }
+
+    #[test]
+    fn lines_that_are_commands() {
+        let found = |line| match find(line) {
+            Found::Nothing => "nothing",
+            Found::Unknown(_) => "unknown",
+            Found::Command(command, _) => command.names[0],
+        };
+        for (line, what) in [
+            ("/help", "/help"),
+            ("/HELP", "/help"),
+            ("/ai_observer info", "/observer"),
+            ("/no-such", "unknown"),
+            ("/etc/passwd is long", "nothing"),
+            ("hello", "nothing"),
+            ("/", "nothing"),
+        ] {
+            assert_eq!(found(line), what, "{line}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use zori_acp::{AcpClient, AgentInfo, MessageWriter};
 use zori_contract::command::Command;
+use zori_contract::error::IO_ERROR;
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::mode::{Class, Format};
@@ -35,6 +36,7 @@ pub const COMMAND: Command<App> = Command {
         ),
     ],
     declares: super::exec::DECLARES,
+    standalone: true,
     ..Command::new(
         &["acp"],
         "Serve an editor by the Agent Client Protocol on standard input and output",
@@ -68,5 +70,8 @@ fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     // A blocking thread that still reads a slow disk must not keep the program from ending.
     runtime.shutdown_background();
     signals.die_of_hangup();
+    if let Some(error) = client.take_failure() {
+        return Err(Failure::new(&IO_ERROR, format!("cannot write to standard output: {error}")));
+    }
     Ok(signals.ending().unwrap_or(exit))
 }

@@ -121,6 +121,7 @@ pub const LOGOUT: Command<App> = Command {
     }),
     output_schema: r#"{"type":"object","required":["effect"],"properties":{
         "forgotten":{"type":"array","items":{"type":"string"}},"effect":{"enum":["deleted","noop"]}}}"#,
+    declares: r#"{"filesystem_side_effects":[{"path":"credential store","type":"credential"}]}"#,
     ..Command::new(&["auth", "logout"], "Forget the stored keys and logins", logout)
 };
 

@@ -29,6 +29,7 @@ pub const COMMAND: Command<App> = Command {
         "items":{"type":"object","required":["version","date","added","changed","fixed","removed","breaking"],
         "properties":{"version":{"type":"string"},"date":{"type":["string","null"]},
         "added":{"type":"array","items":{"type":"string"}}}}}}}"#,
+    standalone: true,
     ..Command::new(&["changelog"], "Show what changed, version by version", run)
 };
 

@@ -25,6 +25,7 @@ pub const COMMAND: Command<App> = Command {
         "active_scopes":{"type":"array","items":{"type":"string"}},"over_privileged":{"type":"boolean"},
         "commands":{"type":"object"}}}"#,
     validate: known,
+    standalone: true,
     ..Command::new(&["check-permissions"], "Show which scopes commands need", run)
 };
 

@@ -50,6 +50,7 @@ pub const COMMAND: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["effect"],"properties":{"effect":{"enum":["deleted","noop"]},
         "cleaned":{"type":"array","items":{"type":"object","required":["path","type","bytes_freed"]}},
         "total_bytes_freed":{"type":"integer"}}}"#,
+    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME","type":"cache"},{"path":"$TMPDIR","type":"temp"}]}"#,
     ..Command::new(&["cleanup"], "Remove what runs that are gone left behind", run)
 };
 

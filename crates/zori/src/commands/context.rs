@@ -23,6 +23,7 @@ pub const SHOW: Command<App> = Command {
         "text":{"type":"string"},"signature":{"type":"string"},
         "notes":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#,
     declares: r#"{"subprocess":{"binary":"git","user_controlled_args":false,"hardcoded_args":["status"]}}"#,
+    standalone: true,
     ..Command::new(
         &["context", "show"],
         "Show the workspace as the provider agent-zero sends it: files, beginnings, git status, tools",

@@ -29,6 +29,9 @@ pub const COMMAND: Command<App> = Command {
     timeout_ms: None,
     failure_line: Some(failure_event),
     examples: &[example("watch it", "zori demo"), example("and look at what it wrote", "zori demo --keep")],
+    standalone: true,
+    declares: r#"{"subprocess":{"binary":"*","user_controlled_args":false,"hardcoded_args":["-c"]},
+        "filesystem_side_effects":[{"path":"$TMPDIR","type":"temp"}]}"#,
     ..Command::new(
         &["demo"],
         "Watch a scripted model edit and test a small program; needs no key",

@@ -54,6 +54,7 @@ pub const COMMAND: Command<App> = Command {
             "version_regex","min_version","found_version","ok","fix_command"]}}}}"#,
     declares: r#"{"has_network_io":true,"subprocess":{"binary":"git","user_controlled_args":false,"hardcoded_args":["--version"]},
         "required_tools":{"bash":"*"},"platform":["linux","macos"]}"#,
+    standalone: true,
     ..Command::new(&["doctor"], "Check that everything is there, and say what mends what is not", run)
 };
 

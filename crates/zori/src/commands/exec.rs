@@ -113,7 +113,9 @@ pub(super) const DECLARES: &str = r#"{
     "subprocess": {"binary": "bash", "user_controlled_args": true, "hardcoded_args": ["-c"]},
     "filesystem_side_effects": [
         {"path": "$ZORI_HOME/sessions", "type": "log", "clearable_with": "zori sessions rm"},
-        {"path": "$ZORI_HOME/audit.jsonl", "type": "log"}
+        {"path": "$ZORI_HOME/projects", "type": "log", "clearable_with": "zori project purge"},
+        {"path": "$ZORI_HOME/zori.db", "type": "cache", "clearable_with": "zori project purge"},
+        {"path": "the workspace", "type": "config"}
     ]
 }"#;
 

@@ -1,5 +1,7 @@
 //! `handoff`: a document that lets another session, or another person, go on (`docs/contracts/handoff.md`).
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::atomic::atomic_write;
@@ -18,7 +20,7 @@ use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
 use zori_core::cost::Spent;
 use zori_core::provider::{Delivery, Effort};
-use zori_host::{Network, random_number};
+use zori_host::{Network, SystemClock, random_number};
 use zori_providers::quirks::ToolStyle;
 use zori_redact::Redactor;
 use zori_store::Record;
@@ -31,7 +33,7 @@ use crate::handoff::model::{self, Answer, HandoffRequest};
 use crate::handoff::{Bundle, HandoffText};
 use crate::model_choice::{self, ModelChoice};
 use crate::program::App;
-use crate::settings;
+use crate::settings::{self, limits};
 use crate::wire_up;
 
 /// `--goal`.
@@ -151,6 +153,17 @@ fn by_model(
         return Ok(Draft::without_model(why, redactor));
     }
     let name = format!("{}:{}", choice.model.facts.name, choice.model.name);
+    let ledger = match cx.app.data_dir() {
+        Ok(data_dir) => {
+            let daily = limits::of_a_day(&config, Some(&data_dir), cx.cwd.as_path(), &cx.app.env)?;
+            limits::check_daily(daily.as_ref(), &config, choice.model.prices(&choice.model.name), &name)?;
+            daily.map(|daily| daily.ledger(choice.model.facts.name, None, Arc::new(SystemClock::new())))
+        }
+        Err(_) => None,
+    };
+    if let Some(why) = ledger.as_ref().and_then(|ledger| ledger.refuses()) {
+        return Ok(after_model_failure(&name, &why, redactor));
+    }
     let question = model::question(records, goal, &redactor, transcript_limit(&choice));
     let answer = match ask(cx, &args, &config, &choice, question) {
         Ok(answer) => answer,
@@ -159,10 +172,14 @@ fn by_model(
             return Ok(after_model_failure(&name, &redactor.redact(&why), redactor.clone()));
         }
     };
+    let spent = Spent::request(answer.usage, choice.model.prices(&choice.model.name));
+    if let Some(ledger) = &ledger {
+        ledger.add(&choice.model.name, spent);
+    }
     let Some(text) = model::parse_answer(&answer.text, goal, session) else {
         return Ok(after_model_failure(&name, "its answer is not what it was asked for", redactor));
     };
-    let Spent { usage, cost } = Spent::request(answer.usage, choice.model.prices(&choice.model.name));
+    let Spent { usage, cost } = spent;
     let price = cost.map_or_else(|| "at an unknown price".to_owned(), |cost| cost.to_string());
     cx.say(
         Verbosity::Normal,

@@ -1,20 +1,27 @@
 //! `import`: takes over what other agents left behind (EXT-31 to EXT-33).
+//!
+//! On a terminal somebody is shown all of it and asked, group by group (`import/questions.rs`).
+
+mod questions;
+mod shown;
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
-use zori_contract::error::IO_ERROR;
+use zori_contract::error::{DECLINED, IO_ERROR};
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
-use zori_contract::flag::Flag;
+use zori_contract::flag::{Flag, framework};
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::reply::{Effect, Reply};
 use zori_core::text::one_line;
+use zori_policy::rules::OwnedAnchors;
 use zori_vault::{VaultError, VaultFile, VaultPlace};
 
+use self::questions::Agreed;
 use super::{Context, example};
 use crate::args::LowArgs;
 use crate::config::{Config, server_table, set_key};
@@ -28,13 +35,13 @@ const FROM: Flag = Flag::valued(
     "from",
     "AGENTS",
     Kind::List(AGENTS),
-    "Whose set-up: claude, codex, gemini; all unless given",
+    "Whose set-up: claude, codex, gemini, opencode, cursor, vscode; all unless given",
 );
 const ONLY: Flag = Flag::valued(
     "only",
     "GROUPS",
     Kind::List(GROUPS),
-    "What of it: servers, instructions, skills, commands, rules; all unless given",
+    "What of it: servers, instructions, skills, commands, agents, rules; all unless given",
 );
 const STORE_SECRETS: Flag = Flag::switch(
     "store-secrets",
@@ -46,10 +53,13 @@ pub const COMMAND: Command<App> = Command {
     flags: const { &[FROM, ONLY, STORE_SECRETS] },
     danger: Danger::Mutating,
     asks: true,
-    preview: Some(|cx, args| {
-        let (plan, _) = plan(cx, args)?;
-        let items = plan.lines().iter().map(|line| one_line(line).into_owned()).collect();
-        Ok(Preview { verb: "import", items, reversible: true })
+    asks_itself: true,
+    preview: Some(|cx, args| Ok(preview(&Import::read(cx, args)?.plan))),
+    dry_run: Some(|cx, args| {
+        let import = Import::read(cx, args)?;
+        let mut data = preview(&import.plan).data();
+        data["left_out"] = json!(lines(&import.plan.notes));
+        Ok(Reply::one(data).text(shown::all(&import.plan, &import.missing)))
     }),
     timeout_ms: Some(300_000),
     examples: &[
@@ -60,7 +70,8 @@ pub const COMMAND: Command<App> = Command {
         "imported":{"type":"array","x-ordered":true,"items":{"type":"string"}},
         "left_out":{"type":"array","x-ordered":true,"items":{"type":"string"}},
         "effect":{"enum":["updated","noop"]}}}"#,
-    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/config.toml","type":"config"}]}"#,
+    declares: r#"{"interactive":true,"headless_supported":true,"filesystem_side_effects":[
+        {"path":"$ZORI_HOME/config.toml","type":"config"},{"path":"$ZORI_HOME/vault.age","type":"credential"}]}"#,
     ..Command::new(
         &["import"],
         "Take over servers, skills, commands, instructions and rules of other agents",
@@ -68,34 +79,96 @@ pub const COMMAND: Command<App> = Command {
     )
 };
 
-fn plan(cx: &Context<'_>, args: &Args) -> Result<(Plan, Config), Failure> {
-    let data_dir = cx.app.data_dir()?;
-    let config = data_dir.read_config()?;
-    let home = cx.app.env.home().ok_or_else(|| Failure::new(&BASE_UNUSABLE, "`HOME` is not set"))?;
-    let root = root(&LowArgs::new(args))?;
-    let chosen = |flag: &Flag, all: &'static [&'static str]| -> Vec<&'static str> {
-        let named = args.list(flag);
-        match named.is_empty() {
-            true => all.to_vec(),
-            false => all.iter().copied().filter(|name| named.iter().any(|known| known == name)).collect(),
-        }
-    };
-    let plan = homes::read(&home, &root, &chosen(&FROM, AGENTS));
-    Ok((plan.only(&chosen(&ONLY, GROUPS)).without_known(&config), config))
+/// What could be taken over, and where it would go.
+struct Import {
+    plan: Plan,
+    config: Config,
+    /// What each server lacks here, in the order of the servers.
+    missing: Vec<Vec<String>>,
 }
 
-/// Takes it over. Somebody has agreed before it is called.
+impl Import {
+    fn read(cx: &Context<'_>, args: &Args) -> Result<Self, Failure> {
+        let data_dir = cx.app.data_dir()?;
+        let config = data_dir.read_config()?;
+        let home = cx.app.env.home().ok_or_else(|| Failure::new(&BASE_UNUSABLE, "`HOME` is not set"))?;
+        let root = root(&LowArgs::new(args))?;
+        let chosen = |flag: &Flag, all: &'static [&'static str]| -> Vec<&'static str> {
+            let named = args.list(flag);
+            match named.is_empty() {
+                true => all.to_vec(),
+                false => all.iter().copied().filter(|name| named.iter().any(|known| known == name)).collect(),
+            }
+        };
+        let anchors = OwnedAnchors {
+            home: Some(home.clone()),
+            workspace: root.clone(),
+            rule_root: data_dir.dir().to_owned(),
+        };
+        let plan = homes::read(&home, &root, &chosen(&FROM, AGENTS));
+        let plan = plan.only(&chosen(&ONLY, GROUPS)).without_known(&config).without_bad_rules(&anchors);
+        let missing = plan
+            .servers
+            .iter()
+            .map(|server| shown::missing(server, &cx.app.env, &data_dir.vault()))
+            .collect();
+        Ok(Self { plan, config, missing })
+    }
+}
+
+fn preview(plan: &Plan) -> Preview {
+    Preview { verb: "import", items: lines(&plan.lines()), reversible: true }
+}
+
+fn lines(all: &[String]) -> Vec<String> {
+    all.iter().map(|line| one_line(line).into_owned()).collect()
+}
+
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let (plan, config) = plan(cx, args)?;
-    let data_dir = cx.app.data_dir()?;
-    let (path, place) = (data_dir.config(), data_dir.vault());
+    let import = Import::read(cx, args)?;
+    let place = cx.app.data_dir()?.vault();
+    let nothing = import.plan.lines().is_empty() && import.plan.allow.is_empty();
+    let agreed = if nothing {
+        Agreed { plan: import.plan, store_secrets: false, make_vault: false }
+    } else if args.has(&framework::YES) {
+        let mut plan = import.plan;
+        if !plan.allow.is_empty() {
+            plan.notes.push(format!(
+                "rules that let something run are left out ({}): on a terminal, `{} import` asks about each",
+                plan.allow.len(),
+                cx.program.name
+            ));
+            plan.allow.clear();
+        }
+        Agreed { plan, store_secrets: args.has(&STORE_SECRETS), make_vault: false }
+    } else if cx.mode.interactive {
+        questions::ask(cx, import.plan, &import.missing, &place, args.has(&STORE_SECRETS))
+            .ok_or_else(|| Failure::new(&DECLINED, "nothing was changed, as you said"))?
+    } else {
+        let affected = preview(&import.plan).would_affect();
+        let mut failure = Failure::confirmation_required(&cx.command.name(), cx.command.danger, affected);
+        failure.facts.hints = vec!["add `--yes`, or look first with `--dry-run`".to_owned()];
+        return Err(failure);
+    };
+    write(cx, agreed, &import.config, &place)
+}
+
+/// Writes what somebody agreed to.
+fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) -> Result<Reply, Failure> {
+    let Agreed { plan, store_secrets, make_vault } = agreed;
+    let path = cx.app.data_dir()?.config();
     let failed = |why: String| {
         Failure::new(&IO_ERROR, format!("the config file {} was not changed: {why}", path.display()))
     };
+    let of_vault = |error: VaultError| vault::failure(&error, cx.program.name);
+    if make_vault && store_secrets && !place.is_made() {
+        VaultFile::init(place, false).map_err(of_vault)?;
+    }
+    let allowed = plan.allow.iter().map(|rule| format!("permissions.allow += {rule}"));
     let (mut done, mut notes) = (plan.lines(), plan.notes.clone());
+    done.extend(allowed);
     for server in &plan.servers {
-        let off = keep_secrets(server, args.has(&STORE_SECRETS), &place)
-            .map_err(|error| vault::failure(&error, cx.program.name))?;
+        let off = keep_secrets(server, store_secrets, place).map_err(of_vault)?;
         let mut table = server.table.clone();
         if let Some(why) = off {
             table.insert("enabled".to_owned(), json!(false));
@@ -103,16 +176,20 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         }
         server_table::add(&path, &server.name, &table).map_err(failed)?;
     }
-    let mut lists: Vec<&'static str> = plan.entries.iter().map(|entry| entry.key).collect();
-    lists.dedup();
-    for key in lists {
+    let mut lists: Vec<(&'static str, Vec<String>)> = Vec::new();
+    let allow = plan.allow.iter().map(|rule| ("permissions.allow", rule));
+    for (key, value) in plan.entries.iter().map(|entry| (entry.key, &entry.value)).chain(allow) {
+        match lists.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value.clone()),
+            None => lists.push((key, vec![value.clone()])),
+        }
+    }
+    for (key, added) in lists {
         let known = config.list(key).unwrap_or_default().into_iter().map(|(text, _)| text.to_owned());
-        let added = plan.entries.iter().filter(|entry| entry.key == key).map(|entry| entry.value.clone());
         let all: Vec<String> = known.chain(added).collect();
         set_list(&path, key, &all).map_err(failed)?;
     }
-    done.iter_mut().for_each(|line| *line = one_line(line).into_owned());
-    notes.iter_mut().for_each(|line| *line = one_line(line).into_owned());
+    let (done, notes) = (lines(&done), lines(&notes));
     let mut text = String::new();
     done.iter().for_each(|line| text.push_str(&format!("Imported {line}\n")));
     notes.iter().for_each(|line| text.push_str(&format!("Note: {line}\n")));
@@ -120,7 +197,8 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         text.push_str("There is nothing to import.\n");
     }
     let effect = if done.is_empty() { Effect::Noop } else { Effect::Updated };
-    Ok(Reply::changed(effect, json!({"imported": done, "left_out": notes})).text(text))
+    let data: Value = json!({"imported": done, "left_out": notes});
+    Ok(Reply::changed(effect, data).text(text))
 }
 
 /// Sets a list of the config, whose key is a table and a name.

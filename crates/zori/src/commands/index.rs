@@ -1,5 +1,6 @@
 //! `index build|status|search|clear`: the code index of this project (`docs/contracts/code-index.md`).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -7,7 +8,7 @@ use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::external::External;
-use zori_contract::failure::{Failure, Issue, IssueCode};
+use zori_contract::failure::Failure;
 use zori_contract::flag::{Flag, Positional};
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
@@ -15,18 +16,23 @@ use zori_contract::mode::Verbosity;
 use zori_contract::path::AbsPath;
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
-use zori_core::text::one_line;
+use zori_core::text::{counted, one_line};
 use zori_core::time::Timestamp;
-use zori_host::{CodeIndexPlace, CodeQuery, GRAMMARS, SystemClock, indexed_so_far, search_code};
+use zori_host::{
+    AskedBy, CodeIndexPlace, CodeQuery, GRAMMARS, SystemClock, Vectors, indexed_so_far, search_code,
+};
 use zori_index::{CodeHit, CodeStatus, ProjectStore};
 
+use super::memory::{self, nothing_to_look_for};
 use super::{Context, example};
 use crate::code_index::{self, place};
 use crate::error::BASE_UNUSABLE;
 use crate::memory::unusable;
 use crate::program::App;
+use crate::wire_up;
 
-const TEXT: Positional = Positional::required("TEXT", Kind::Text, "What to look for: a name, or a few words");
+const TEXT: Positional =
+    Positional::required("TEXT", Kind::Text, "What to look for: a name, or a few words").many();
 const KIND: Flag =
     Flag::valued("kind", "KIND", Kind::Text, "Only symbols of this kind, such as `function` or `struct`");
 const BELOW: Flag = Flag::valued("below", "PATH", Kind::Text, "Only this file or folder of the project");
@@ -57,7 +63,8 @@ pub const BUILD: Command<App> = Command {
     }),
     output_schema: r#"{"type":"object","required":["effect","found","changed","gone","files","symbols","skipped"],"properties":{
         "effect":{"enum":["updated","noop"]},"found":{"type":"integer"},"changed":{"type":"integer"},"gone":{"type":"integer"},
-        "files":{"type":"integer"},"symbols":{"type":"integer"},"skipped":{"type":"object"}}}"#,
+        "files":{"type":"integer"},"symbols":{"type":"integer"},"skipped":{"type":"object"},"embedded":{"type":"integer"}}}"#,
+    declares: super::DATABASE,
     ..Command::new(
         &["index", "build"],
         "Index the code of this project, or bring its index up to date, and use it from now on",
@@ -79,7 +86,7 @@ pub const SEARCH: Command<App> = Command {
     flags: const { &[KIND, BELOW] },
     examples: &[
         example("where something is defined", "zori index search parse_config"),
-        example("by words, in one folder", "zori index search \"retry after\" --below src/http"),
+        example("by words, in one folder", "zori index search retry after --below src/http"),
         example("functions alone", "zori index search render --kind function --limit 5"),
     ],
     list: true,
@@ -87,11 +94,7 @@ pub const SEARCH: Command<App> = Command {
     columns: &["id", "end", "kind", "name"],
     output_schema: r#"{"type":"array","x-ordered":true,"items":{"type":"object",
         "required":["id","path","start","end","kind","name","text","_source","_trusted"]}}"#,
-    validate: |args, _: &AbsPath| {
-        let empty = args.text(&TEXT).unwrap_or_default().trim().is_empty();
-        let issue = || Issue::new("TEXT", IssueCode::InvalidValue, "`TEXT` is empty: say what to look for");
-        empty.then(issue).into_iter().collect()
-    },
+    validate: |args, _: &AbsPath| nothing_to_look_for(&TEXT, args).into_iter().collect(),
     ..Command::new(&["index", "search"], "Find code by names or words in the index of this project", search)
 };
 
@@ -106,11 +109,13 @@ pub const CLEAR: Command<App> = Command {
         let files =
             read(&place)?.map(|store| store.code_status()).transpose().map_err(|error| unusable(&error))?;
         let files = files.unwrap_or_default().looked_at();
-        let items = (files > 0).then(|| format!("the index of {files} files of {}", place.project.display()));
+        let items = (files > 0)
+            .then(|| format!("the index of {} of {}", counted(files, "file"), place.project.display()));
         Ok(Preview { verb: "delete", items: items.into_iter().collect(), reversible: true })
     }),
     output_schema: r#"{"type":"object","required":["effect","files"],"properties":{
         "effect":{"enum":["deleted","noop"]},"files":{"type":"integer"}}}"#,
+    declares: super::DATABASE,
     ..Command::new(
         &["index", "clear"],
         "Delete the code index of this project; no file of it is touched",
@@ -128,6 +133,16 @@ fn place_of(cx: &Context<'_>) -> Result<CodeIndexPlace, Failure> {
     let project = data_dir.project_root(&folder);
     let sensitive = code_index::sensitive(&data_dir, &config, &project, cx.app.env.home())?;
     Ok(place(&data_dir, project, cx.app.env.temp_dir(), sensitive))
+}
+
+/// Returns what makes vectors of code, where the config has code found by likeness, too.
+fn vectors_of(cx: &Context<'_>) -> Result<Option<Arc<Vectors>>, Failure> {
+    let config = cx.app.data_dir()?.read_config()?;
+    if !code_index::wants_vectors(&config) {
+        return Ok(None);
+    }
+    let settings = code_index::vectors(&config, &cx.app.env, &memory::place_of(cx)?)?;
+    Ok(Some(Vectors::of_code(&settings, &cx.app.network.http()?, Arc::new(SystemClock::new()))))
 }
 
 fn read(place: &CodeIndexPlace) -> Result<Option<ProjectStore>, Failure> {
@@ -156,27 +171,43 @@ fn build(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     place.mark_used().map_err(|error| {
         Failure::new(&BASE_UNUSABLE, format!("cannot write {}: {error}", place.marker.display()))
     })?;
+    let embedded = match vectors_of(cx)? {
+        Some(vectors) => {
+            let now = (cx.clock.unix_ms() / 1_000) as i64;
+            Some(wire_up::runtime()?.block_on(vectors.catch_up_code(&place, now, usize::MAX)))
+        }
+        None => None,
+    };
     let status = store.code_status().map_err(|error| unusable(&error))?;
     let effect = if pass.changed + pass.gone == 0 { Effect::Noop } else { Effect::Updated };
-    let data = json!({"found": pass.found, "changed": pass.changed, "gone": pass.gone, "files": status.files,
+    let mut data = json!({"found": pass.found, "changed": pass.changed, "gone": pass.gone, "files": status.files,
         "symbols": status.symbols, "skipped": counts(&status.skipped)});
     let mut text = format!("{} ({} changed, {} gone)", amounts(&status), pass.changed, pass.gone);
     if let Some(skipped) = skipped(&status) {
         text.push_str(&format!("\nSkipped: {skipped}"));
     }
+    if let Some(Ok(count)) = &embedded {
+        data["embedded"] = json!(count);
+        text.push_str(&format!("\n{} got vectors", counted(*count, "chunk")));
+    }
     let reply = Reply::changed(effect, data).text(text);
+    let reply = match embedded {
+        Some(Err(why)) => {
+            let message = format!("vectors are missing, and names and words alone are found: {why}");
+            reply.warn(Warning::new("INDEX_WITHOUT_VECTORS", message))
+        }
+        _ => reply,
+    };
     let reply = match pass.unread_folders {
         0 => reply,
-        n => reply.warn(Warning::new("FOLDERS_UNREAD", format!("{n} folders could not be read"))),
+        n => {
+            reply.warn(Warning::new("FOLDERS_UNREAD", format!("{} could not be read", counted(n, "folder"))))
+        }
     };
     Ok(with_grammars(reply))
 }
 
 fn amounts(status: &CodeStatus) -> String {
-    let counted = |count: u64, noun: &str| match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    };
     format!("{} indexed, {}", counted(status.files, "file"), counted(status.symbols, "symbol"))
 }
 
@@ -215,19 +246,29 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             .warn(Warning::new("INDEX_UNUSED", hint)));
     };
     let below = args.text(&BELOW).map(|path| path.trim_start_matches("./").trim_end_matches('/'));
+    let text = args.all(&TEXT).join(" ");
+    let (asked_by, warning) = match vectors_of(cx)? {
+        Some(vectors) => wire_up::runtime()?.block_on(vectors.ask(&text)),
+        None => (AskedBy::BuiltIn, None),
+    };
     let query = CodeQuery {
-        text: args.text(&TEXT).unwrap_or_default(),
+        text: &text,
         kind: args.text(&KIND),
         path: below.filter(|path| !path.is_empty() && *path != "."),
+        likeness: asked_by.vector(),
         limit: MOST,
     };
     let hits = search_code(&store, &query).map_err(|error| unusable(&error))?;
-    let text = match hits.is_empty() {
+    let listed = match hits.is_empty() {
         true => "Nothing fits.".to_owned(),
         false => hits.iter().map(|hit| line(hit) + "\n").collect(),
     };
     let status = store.code_status().map_err(|error| unusable(&error))?;
-    let reply = Reply::rows(hits.iter().map(|hit| External(row(hit)))).text(text);
+    let reply = Reply::rows(hits.iter().map(|hit| External(row(hit)))).text(listed);
+    let reply = match warning {
+        Some(why) => reply.warn(Warning::new("INDEX_WITHOUT_VECTORS", why)),
+        None => reply,
+    };
     Ok(match indexed_so_far(&status) {
         Some(note) => reply.warn(Warning::new("INDEX_BEHIND", note)),
         None => reply,
@@ -246,7 +287,8 @@ fn clear(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         Failure::new(&BASE_UNUSABLE, format!("cannot remove {}: {error}", place.marker.display()))
     })?;
     let effect = if files == 0 { Effect::Noop } else { Effect::Deleted };
-    Ok(Reply::changed(effect, json!({"files": files})).text(format!("Deleted the index of {files} files")))
+    Ok(Reply::changed(effect, json!({"files": files}))
+        .text(format!("Deleted the index of {}", counted(files, "file"))))
 }
 
 fn unused(cx: &Context<'_>) -> String {

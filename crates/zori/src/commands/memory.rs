@@ -30,7 +30,7 @@ use crate::wire_up;
 
 pub use self::graph::GRAPH;
 
-const TEXT: Positional = Positional::required("TEXT", Kind::Text, "What to look for, in a few words");
+const TEXT: Positional = Positional::required("TEXT", Kind::Text, "What to look for, in a few words").many();
 const NUMBER: Kind = Kind::Int { min: 1, max: i64::MAX };
 const ID: Positional = Positional::required("ID", NUMBER, "The message, by the number that the list shows");
 const IDS: Positional =
@@ -47,18 +47,14 @@ const ROWS: &str = r#"{"type":"array","x-ordered":true,"items":{"type":"object",
 pub const SEARCH: Command<App> = Command {
     args: const { &[TEXT] },
     examples: &[
-        example("what was decided", "zori memory search \"why no regex in the lexer\""),
+        example("what was decided", "zori memory search why no regex in the lexer"),
         example("the best five", "zori memory search parser --limit 5"),
     ],
     list: true,
     id_field: Some("id"),
     columns: &["id", "session", "turn", "role", "text"],
     output_schema: ROWS,
-    validate: |args, _: &AbsPath| {
-        let empty = args.text(&TEXT).unwrap_or_default().trim().is_empty();
-        let issue = || Issue::new("TEXT", IssueCode::InvalidValue, "`TEXT` is empty: say what to look for");
-        empty.then(issue).into_iter().collect()
-    },
+    validate: |args, _: &AbsPath| nothing_to_look_for(&TEXT, args).into_iter().collect(),
     ..Command::new(&["memory", "search"], "Find what was said in earlier sessions of this project", search)
 };
 
@@ -104,6 +100,7 @@ pub const FORGET: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["effect","forgotten"],"properties":{
         "effect":{"enum":["deleted","noop"]},"forgotten":{"type":"array","items":{"type":"integer"}},
         "missing":{"type":"array","items":{"type":"integer"}}}}"#,
+    declares: super::DATABASE,
     ..Command::new(&["memory", "forget"], "Forget messages; their session files stay as they are", forget)
 };
 
@@ -132,12 +129,19 @@ pub const REBUILD: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["effect","sessions","messages"],"properties":{
         "effect":{"enum":["updated"]},"sessions":{"type":"integer"},"messages":{"type":"integer"},
         "gone":{"type":"integer"},"embedded":{"type":"integer"}}}"#,
+    declares: super::DATABASE,
     ..Command::new(
         &["memory", "rebuild"],
         "Make the memory of this project anew from its session files, and use it from now on",
         rebuild,
     )
 };
+
+/// Returns what is wrong with the words of a search, if they are none. Several arguments are one question.
+pub(super) fn nothing_to_look_for(text: &Positional, args: &Args) -> Option<Issue> {
+    let empty = args.all(text).iter().all(|word| word.trim().is_empty());
+    empty.then(|| Issue::new("TEXT", IssueCode::InvalidValue, "`TEXT` is empty: say what to look for"))
+}
 
 /// Returns where the memory of the project is that the run works in.
 pub(super) fn place_of(cx: &Context<'_>) -> Result<MemoryPlace, Failure> {
@@ -149,7 +153,7 @@ pub(super) fn place_of(cx: &Context<'_>) -> Result<MemoryPlace, Failure> {
 
 /// Returns what makes vectors for the project's memory, if the config names a model or a server.
 pub(super) fn vectors_of(cx: &Context<'_>, place: &MemoryPlace) -> Result<Option<Arc<Vectors>>, Failure> {
-    let settings = vectors(&cx.app.data_dir()?.read_config()?, &cx.app.env)?;
+    let settings = vectors(&cx.app.data_dir()?.read_config()?, &cx.app.env, place)?;
     if !settings.ask_others() {
         return Ok(None);
     }
@@ -157,13 +161,13 @@ pub(super) fn vectors_of(cx: &Context<'_>, place: &MemoryPlace) -> Result<Option
 }
 
 fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let (place, question) = (place_of(cx)?, args.text(&TEXT).unwrap_or_default());
+    let (place, question) = (place_of(cx)?, args.all(&TEXT).join(" "));
     let (asked_by, warning) = match vectors_of(cx, &place)?.filter(|_| place.is_used()) {
-        Some(vectors) => wire_up::runtime()?.block_on(vectors.ask(question)),
+        Some(vectors) => wire_up::runtime()?.block_on(vectors.ask(&question)),
         None => (AskedBy::BuiltIn, None),
     };
     let found = |store: &ProjectStore| -> Result<Vec<Message>, IndexError> {
-        let found = store.search_by(question, asked_by.likeness(), MOST, None)?;
+        let found = store.search_by(&question, asked_by.likeness(), MOST, None)?;
         Ok(found.into_iter().map(|recalled| recalled.message).collect())
     };
     let reply = rows(cx, found, "Nothing fits.")?;

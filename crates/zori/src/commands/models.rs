@@ -18,7 +18,7 @@ use zori_providers::models::ListedModel;
 
 use super::{Context, example};
 use crate::args::flags;
-use crate::config::Config;
+use crate::config::{Config, price_file};
 use crate::error::MODEL_NOT_FOUND;
 use crate::model_choice::{local_servers, unknown_in, usual_address};
 use crate::program::App;
@@ -54,6 +54,7 @@ pub const LIST: Command<App> = Command {
         "lifecycle":{"enum":["current","ending","retired"]}}}}"#,
     declares: r#"{"has_network_io":true,"filesystem_side_effects":[{"path":"$ZORI_HOME/models","type":"cache","ttl_seconds":2592000,
         "clearable_with":"zori cleanup --scope cache"}]}"#,
+    standalone: true,
     ..Command::new(
         &["models", "list"],
         "List the models of the catalogue, and of servers on this machine",
@@ -71,6 +72,7 @@ pub const SHOW: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["id","provider","model","default","context_window","max_output",
         "abilities","prices_usd","origin"],"properties":{"abilities":{"type":"array","items":{"type":"string"}},
         "prices_usd":{"type":["object","null"]},"default":{"type":"boolean"}}}"#,
+    standalone: true,
     ..Command::new(&["models", "show"], "Show what is known of a model", show)
 };
 
@@ -92,8 +94,9 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let said = said(cx, &config, facts);
         let facts = facts.with_listed(&said);
         for model in facts.models {
-            text.push_str(&row(facts, model));
-            rows.push(described(facts, model));
+            let prices = config.prices.prices(facts, model.id);
+            text.push_str(&row(facts, model, prices));
+            rows.push(described(facts, model, prices));
         }
         // A server on this machine that nobody named is asked below.
         let here = facts.is_local() && facts.custom.is_none();
@@ -168,6 +171,15 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     ];
     let able: Vec<_> = able.iter().filter(|(can, _)| *can).map(|(_, what)| *what).collect();
     let default = if facts.default_model == model.id { " (its default)" } else { "" };
+    let prices = config.prices.prices(facts, model.id);
+    let source = match config.prices.of(facts.name, model.id).filter(|listed| Some(*listed) == prices) {
+        Some(_) => format!(
+            " ({}{})",
+            price_file::NAME,
+            config.prices.as_of().map_or_else(String::new, |day| format!(", as of {day}"))
+        ),
+        None => String::new(),
+    };
     let text = format!(
         "Model:          {}\nProvider:       {}{default}\nContext window: {} tokens\nReply limit:    {} tokens\n\
          Abilities:      {}\nPrices:         {}\n{}",
@@ -176,7 +188,7 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         model.context_window,
         model.max_output,
         able.join(", "),
-        facts.prices(model.id).map_or_else(|| "not known".to_owned(), |prices| in_words(&prices)),
+        prices.map_or_else(|| "not known".to_owned(), |prices| in_words(&prices)) + &source,
         match model.origin {
             Origin::BuiltIn => "",
             Origin::Config => "From:           the config file\n",
@@ -187,19 +199,19 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         Lifecycle::Ending { on, successor } => format!("Ends:           {on}; then `{successor}`\n"),
         Lifecycle::Retired { successor } => format!("Retired:        use `{successor}`\n"),
     };
-    let mut data = described(facts, model);
+    let mut data = described(facts, model, prices);
     data["default"] = json!(facts.default_model == model.id);
     data["abilities"] = json!(able);
-    data["prices_usd"] = facts.prices(model.id).map_or(Value::Null, |prices| {
+    data["prices_usd"] = prices.map_or(Value::Null, |prices| {
         json!({"input": usd(prices.input), "output": usd(prices.output),
                "cache_read": usd(prices.cache_read), "cache_write": usd(prices.cache_write)})
     });
     Ok(Reply::one(data).text(text))
 }
 
-fn row(facts: &ProviderFacts, model: &Model) -> String {
+fn row(facts: &ProviderFacts, model: &Model, prices: Option<Prices>) -> String {
     let name = format!("{}:{}", facts.name, model.id);
-    let prices = match facts.prices(model.id) {
+    let prices = match prices {
         Some(prices) => format!("{} in, {} out", dollars(prices.input), dollars(prices.output)),
         None => "price not known".to_owned(),
     };
@@ -231,8 +243,7 @@ fn lifecycle(model: &Model) -> (&'static str, Option<&'static str>, Option<&'sta
 }
 
 /// Returns a model for programs; prices are dollars for a million tokens.
-fn described(facts: &ProviderFacts, model: &Model) -> Value {
-    let prices = facts.prices(model.id);
+fn described(facts: &ProviderFacts, model: &Model, prices: Option<Prices>) -> Value {
     let (lifecycle, ends_on, successor) = lifecycle(model);
     json!({
         "id": format!("{}:{}", facts.name, model.id),

@@ -63,6 +63,7 @@ pub const VALIDATE: Command<App> = Command {
     exits: &[Exit::NotFound],
     output_schema: r#"{"type":"object","required":["skills"],"properties":{"skills":{"type":"array","x-ordered":true,
         "items":{"type":"object","required":["path","ok","remarks"]}}}}"#,
+    standalone: true,
     ..Command::new(&["skills", "validate"], "Check that skills are as their format says", validate)
 };
 
@@ -85,6 +86,7 @@ pub const TRUST: Command<App> = Command {
     ],
     output_schema: r#"{"type":"object","required":["effect"],"properties":{"name":{"type":"string"},
         "path":{"type":"string","pattern":"^/"},"effect":{"enum":["updated","noop"]}}}"#,
+    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/trust.json","type":"config"},{"path":"$ZORI_HOME/trust.lock","type":"temp"}]}"#,
     ..Command::new(&["skills", "trust"], "Approve a skill of this folder, as it is now", approve)
 };
 

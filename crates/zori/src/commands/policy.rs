@@ -81,6 +81,7 @@ pub const CHECK: Command<App> = Command {
         ),
         example("to many calls", "zori policy check --policy policy.json --input-file calls.jsonl"),
     ],
+    standalone: true,
     ..Command::new(&["policy", "check"], "Decide about calls on standard input, a JSON object a line", check)
 };
 
@@ -97,6 +98,7 @@ pub const EXPLAIN: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["tool","input","mode","class","verdict","reason","rule","steps"],
         "properties":{"verdict":{"enum":["allow","ask","deny"]},"rule":{"type":["object","null"]},
         "steps":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}"#,
+    standalone: true,
     ..Command::new(&["policy", "explain"], "Say step by step what would happen to a call", explain)
 };
 
@@ -110,6 +112,7 @@ pub const TEST: Command<App> = Command {
     output_schema: r#"{"type":"object","required":["total","failed","failures"],"properties":{"total":{"type":"integer"},
         "failed":{"type":"integer"},"failures":{"type":"array","x-ordered":true,"items":{"type":"object",
         "required":["case","profile","tool","input","expected","got","reason"]}}}}"#,
+    standalone: true,
     ..Command::new(&["policy", "test"], "Hold a policy file against its own expectations", test)
 };
 

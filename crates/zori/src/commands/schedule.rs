@@ -76,6 +76,7 @@ pub const ADD: Command<App> = Command {
         Ok(Preview { verb: "add", items, reversible: true })
     }),
     output_schema: JOB_SCHEMA,
+    declares: super::DATABASE,
     ..Command::new(
         &["schedule", "add"],
         "Have a prompt run at set times: by a chat in the project, or by `schedule run`",
@@ -120,6 +121,7 @@ pub const REMOVE: Command<App> = Command {
         Ok(Preview { verb: "remove", items, reversible: false })
     }),
     output_schema: r#"{"type":"object","required":["effect","name"],"properties":{"effect":{"enum":["deleted","noop"]}}}"#,
+    declares: super::DATABASE,
     ..Command::new(&["schedule", "rm"], "Remove a scheduled job and the list of its runs", rm)
 };
 

@@ -48,6 +48,7 @@ pub const COMMAND: Command<App> = Command {
     ],
     declares: DECLARES,
     failure_line: Some(gui::failure_lines),
+    standalone: true,
     ..Command::new(&["start"], "Run for a GUI: flat JSON lines, in the dialect of Yume", |cx, args| {
         own_streams(cx, args, start)
     })

@@ -25,6 +25,7 @@ pub const COMMAND: Command<App> = Command {
         "side_effects"],"properties":{"logged_in":{"type":"boolean"},
         "state_files":{"type":"array","x-ordered":true,"items":{"type":"object","required":["path","purpose","exists"]}},
         "side_effects":{"type":"array","x-ordered":true,"items":{"type":"object","required":["path","type","size_bytes"]}}}}"#,
+    standalone: true,
     ..Command::new(&["status"], "Show what is kept where", run)
 };
 

@@ -36,6 +36,9 @@ const DECIDED: &str = r#"{"type":"object","required":["effect","folder","state"]
     "folder":{"type":"string","pattern":"^/"},"state":{"enum":["undecided","trusted","untrusted"]},
     "below":{"type":"boolean"},"effect":{"enum":["updated","deleted","noop"]}}}"#;
 
+/// What they write.
+const WRITES: &str = r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/trust.json","type":"config"},{"path":"$ZORI_HOME/trust.lock","type":"temp"}]}"#;
+
 pub const SHOW: Command<App> = Command {
     args: FOLDER,
     examples: &[
@@ -72,6 +75,7 @@ pub const ALLOW: Command<App> = Command {
         example("its settings, but not its hooks", "zori trust allow --without-hooks --yes"),
     ],
     output_schema: DECIDED,
+    declares: WRITES,
     ..Command::new(&["trust", "allow"], "Trust a folder: its hooks run, its model and prompt count", allow)
 };
 
@@ -84,6 +88,7 @@ pub const DENY: Command<App> = Command {
         example("another one", "zori trust deny ../other"),
     ],
     output_schema: DECIDED,
+    declares: WRITES,
     ..Command::new(
         &["trust", "deny"],
         "Do not trust a folder, and ask about changes in it (mode default)",
@@ -100,6 +105,7 @@ pub const FORGET: Command<App> = Command {
         example("another one", "zori trust forget ../other"),
     ],
     output_schema: DECIDED,
+    declares: WRITES,
     ..Command::new(&["trust", "forget"], "Forget what was decided about a folder", forget)
 };
 

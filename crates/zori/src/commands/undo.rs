@@ -55,6 +55,12 @@ const SCHEMA: &str = r#"{"type":"object","required":["effect"],"properties":{"ef
     "git":{"type":["object","null"]},"stash":{"type":["object","null"]},"redo":{"type":["string","null"]},
     "turns":{"type":"array","x-ordered":true,"items":{"type":"object","required":["turn","prompt","changed","active"]}}}}"#;
 
+/// What they write.
+const WRITES: &str = r#"{"filesystem_side_effects":[
+    {"path":"the workspace","type":"config"},
+    {"path":"$ZORI_HOME/projects","type":"log","clearable_with":"zori project purge"},
+    {"path":"$ZORI_HOME/sessions","type":"log","clearable_with":"zori sessions rm"}]}"#;
+
 pub const UNDO: Command<App> = Command {
     flags: const { &[REDO, LIST, REPLACE] },
     danger: Danger::Destructive,
@@ -68,6 +74,7 @@ pub const UNDO: Command<App> = Command {
         example("what there is to go back to", "zori undo --list"),
     ],
     output_schema: SCHEMA,
+    declares: WRITES,
     ..Command::new(&["undo"], "Put back the files that the last turn in this project changed", |cx, args| {
         run(cx, args, wanted_undo)
     })
@@ -86,6 +93,7 @@ pub const REWIND: Command<App> = Command {
         example("what that would do", "zori sessions rewind parser --to 2 --dry-run"),
     ],
     output_schema: SCHEMA,
+    declares: WRITES,
     ..Command::new(
         &["sessions", "rewind"],
         "Go back to before a turn: files, conversation or both",

@@ -42,7 +42,9 @@ const CHANGED: &str = r#"{"type":"object","required":["effect"],"properties":{"n
     "backend":{"enum":["env","keyring","age"]},"path":{"type":"string","pattern":"^/"},
     "effect":{"enum":["created","updated","deleted","noop"]}}}"#;
 
-const WRITES: &str = r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/vault.age","type":"credential","clearable_with":"zori vault rm"}]}"#;
+const WRITES: &str = r#"{"filesystem_side_effects":[
+    {"path":"$ZORI_HOME/vault.age","type":"credential","clearable_with":"zori vault rm"},
+    {"path":"$ZORI_HOME/vault.key","type":"credential"}]}"#;
 
 pub const INIT: Command<App> = Command {
     flags: const { &[FORCE] },

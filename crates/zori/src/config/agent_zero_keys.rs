@@ -147,7 +147,22 @@ pub(super) const KEYS: &[Key] = &[
         "Files whose beginnings are never shown, on top of the built-in list",
     ),
     key("observer.enabled", Kind::Flag, "false", "Whether a summary of the workspace goes before it"),
-    key("observer.mode", Kind::Choice(&["automatic", "always", "manual", "off"]), "\"automatic\"", "When"),
+    key(
+        "observer.mode",
+        Kind::Choice(&["automatic", "always", "manual", "off", "disabled"]),
+        "\"automatic\"",
+        "When",
+    ),
+    key(
+        "observer.type",
+        Kind::Text,
+        "\"agent_zero\"",
+        "Shown by `/observer`, for other clients; without effect",
+    ),
+    key("observer.provider", Kind::Text, "\"agent_zero\"", "The same"),
+    key("observer.model", Kind::Text, "\"gpt-4o-mini\"", "The same"),
+    key("observer.endpoint", Kind::Text, "\"\"", "The same"),
+    key("observer.path", Kind::Text, "\"\"", "The same"),
 ];
 
 /// Returns these keys behind others.

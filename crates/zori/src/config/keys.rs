@@ -451,6 +451,12 @@ const GENERAL: &[Key] = &[
         "The code index of a project: used once `index build` was run there, always, or never",
     ),
     key(
+        "index.vectors",
+        Kind::Flag,
+        "true",
+        "Find code by likeness, too: by vectors of `memory.embedder`, else of the built-in embedder",
+    ),
+    key(
         "ui.plain",
         Kind::Flag,
         "true",
@@ -490,6 +496,12 @@ const GENERAL: &[Key] = &[
         "What plays in the panel while a turn runs; F3 plays it, too",
     ),
     key(
+        "ui.show_timestamps",
+        Kind::Flag,
+        "true",
+        "Whether the lines of the panel's feed begin with their time",
+    ),
+    key(
         "ui.status_in_chat",
         Kind::Flag,
         "true",
@@ -526,6 +538,12 @@ const GENERAL: &[Key] = &[
         Kind::List,
         "[\"~/.claude/commands\"]",
         "Further folders of custom commands, beside `commands` in the base directory; `import` adds some",
+    ),
+    key(
+        "agents.paths",
+        Kind::List,
+        "[\"~/.claude/agents\"]",
+        "Further folders of sub-agents, beside `agents` in the base directory; `import` adds some",
     ),
     key(
         "skills.paths",
@@ -654,7 +672,7 @@ pub(super) fn dollars(value: &Value) -> Option<MicroUsd> {
     MicroUsd::from_dollars(value.as_float().or_else(|| Some(value.as_integer()? as f64))?)
 }
 
-fn describe(value: &Value) -> String {
+pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::String(text) => format!("the string {text:?}"),
         Value::Integer(n) => n.to_string(),

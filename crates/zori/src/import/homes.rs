@@ -1,4 +1,4 @@
-//! Where Claude Code, Codex and Gemini CLI keep what a user set up, and reading it.
+//! Where Claude Code, Codex, Gemini CLI and opencode keep what a user set up, and reading it.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{AGENTS, Plan, servers};
+use super::{AGENTS, Plan, editors, jsonc, servers};
 
 /// More than any of these files has.
 const MAX_BYTES: u64 = 16 << 20;
@@ -18,7 +18,10 @@ pub fn read(home: &Path, root: &Path, agents: &[&str]) -> Plan {
         match *agent {
             "claude" => claude(home, root, &mut plan),
             "codex" => codex(home, &mut plan),
-            _ => gemini(home, &mut plan),
+            "gemini" => gemini(home, &mut plan),
+            "opencode" => opencode(home, &mut plan),
+            "cursor" => editors::cursor(home, &mut plan),
+            _ => editors::vscode(home, &mut plan),
         }
     }
     plan
@@ -36,29 +39,20 @@ fn claude(home: &Path, root: &Path, plan: &mut Plan) {
     }
     folder(home, ".claude/skills", "skills", "skills.paths", plan);
     folder(home, ".claude/commands", "commands", "commands.paths", plan);
+    folder(home, ".claude/agents", "agents", "agents.paths", plan);
     file_entry(home, ".claude/CLAUDE.md", plan);
     if let Some(settings) = json(&home.join(".claude/settings.json"), plan) {
         let rules = |key: &str| settings["permissions"][key].as_array().cloned().unwrap_or_default();
         for (key, ours) in [("deny", "permissions.deny"), ("ask", "permissions.ask")] {
             rules(key).iter().filter_map(Value::as_str).for_each(|rule| plan.add_entry("rules", ours, rule));
         }
-        let allowed = rules("allow").len();
-        if allowed > 0 {
-            plan.notes.push(format!(
-                "the allow rules of claude are left out ({allowed}); add those you want to `permissions.allow` yourself"
-            ));
-        }
+        let allowed = rules("allow");
+        plan.allow.extend(allowed.iter().filter_map(Value::as_str).map(str::to_owned));
         for key in ["hooks", "env", "apiKeyHelper"] {
             if settings.get(key).is_some_and(|value| !value.is_null()) {
                 plan.notes.push(format!("`{key}` of claude is left out: it is never taken over"));
             }
         }
-    }
-    if home.join(".claude/agents").is_dir() {
-        plan.notes.push(
-            "the sub-agents in ~/.claude/agents are left out; copy them to `agents` in the base directory"
-                .to_owned(),
-        );
     }
 }
 
@@ -96,7 +90,24 @@ fn gemini(home: &Path, plan: &mut Plan) {
     file_entry(home, ".gemini/GEMINI.md", plan);
 }
 
-fn folder(home: &Path, below: &str, group: &'static str, key: &'static str, plan: &mut Plan) {
+fn opencode(home: &Path, plan: &mut Plan) {
+    for name in [".config/opencode/opencode.json", ".config/opencode/opencode.jsonc"] {
+        let path = home.join(name);
+        let Some(file) = json(&path, plan) else { continue };
+        for (name, value) in file["mcp"].as_object().into_iter().flatten() {
+            plan.add_server("opencode", name, &path, servers::of_opencode(name, value));
+        }
+    }
+    for name in ["command", "commands"] {
+        folder(home, &format!(".config/opencode/{name}"), "commands", "commands.paths", plan);
+    }
+    for name in ["skill", "skills"] {
+        folder(home, &format!(".config/opencode/{name}"), "skills", "skills.paths", plan);
+    }
+    file_entry(home, ".config/opencode/AGENTS.md", plan);
+}
+
+pub(super) fn folder(home: &Path, below: &str, group: &'static str, key: &'static str, plan: &mut Plan) {
     if home.join(below).is_dir() {
         plan.add_entry(group, key, &format!("~/{below}"));
     }
@@ -108,8 +119,9 @@ fn file_entry(home: &Path, below: &str, plan: &mut Plan) {
     }
 }
 
-fn json(path: &Path, plan: &mut Plan) -> Option<Value> {
-    match serde_json::from_str(&text(path, plan)?) {
+/// Reads a file of JSON, with what editors let stand in one.
+pub(super) fn json(path: &Path, plan: &mut Plan) -> Option<Value> {
+    match serde_json::from_str(&jsonc::plain(&text(path, plan)?)) {
         Ok(value) => Some(value),
         Err(error) => {
             plan.notes.push(format!("{}:{} is no JSON, and is left out", path.display(), error.line()));

@@ -1,5 +1,7 @@
 //! MCP servers as other agents write them down, as tables of our config (EXT-32, EXT-33).
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 use zori_contract::{mask, redact};
 use zori_core::secret::Secret;
@@ -23,6 +25,46 @@ pub fn folded(name: &str) -> String {
 /// Returns the entry of the vault for a secret of a server.
 pub fn entry(server: &str, key: &str) -> String {
     format!("mcp.{server}.{key}")
+}
+
+/// Reads the server of an editor, Cursor or VS Code, whose values may refer to what the editor knows.
+pub fn of_editor(name: &str, value: &Value, home: &Path) -> Result<Described, String> {
+    if value.get("envFile").is_some_and(|file| !file.is_null()) {
+        return Err("its variables stand in a file (`envFile`); name them in `env_pass` or `env`".to_owned());
+    }
+    of_json(name, &with_home(value, &home.to_string_lossy()))
+}
+
+/// Returns a value with the home directory in place of an editor's word for it.
+fn with_home(value: &Value, home: &str) -> Value {
+    match value {
+        Value::String(text) => text.replace("${userHome}", home).into(),
+        Value::Array(all) => all.iter().map(|value| with_home(value, home)).collect(),
+        Value::Object(all) => {
+            all.iter().map(|(key, value)| (key.clone(), with_home(value, home))).collect::<Map<_, _>>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Reads a server of opencode, whose command is one list with its arguments.
+pub fn of_opencode(name: &str, value: &Value) -> Result<Described, String> {
+    let mut described = Described { table: Map::new(), secrets: Vec::new() };
+    let words = value["command"].as_array().map(Vec::as_slice).unwrap_or_default();
+    match (words.split_first(), value["url"].as_str()) {
+        (Some((command, args)), _) => {
+            let command = command.as_str().ok_or("its command is no text")?;
+            described.command(command, &args.into())?;
+        }
+        (None, Some(url)) => described.url(url, false)?,
+        (None, None) => return Err("it has neither a command nor an address".to_owned()),
+    }
+    described.values(name, "env", &value["environment"])?;
+    described.values(name, "headers", &value["headers"])?;
+    if value["enabled"] == false {
+        described.table.insert("enabled".to_owned(), json!(false));
+    }
+    Ok(described)
 }
 
 /// Reads the server of an agent that writes JSON: Claude Code, Gemini CLI.
@@ -61,9 +103,13 @@ pub fn of_codex(name: &str, value: &Value) -> Result<Described, String> {
     described.values(name, "env", &value["env"])?;
     described.names("env_pass", &value["env_vars"]);
     described.values(name, "headers", &value["http_headers"])?;
-    if let Some(variable) = text("bearer_token_env_var") {
-        let headers = described.table.entry("headers").or_insert_with(|| json!({}));
-        headers["Authorization"] = json!(format!("Bearer ${{vault:{variable}}}"));
+    let bearer =
+        text("bearer_token_env_var").map(|name| ("Authorization", format!("Bearer ${{vault:{name}}}")));
+    let named = value["env_http_headers"].as_object().into_iter().flatten();
+    let named =
+        named.filter_map(|(key, name)| Some((key.as_str(), format!("${{vault:{}}}", name.as_str()?))));
+    for (key, value) in named.chain(bearer) {
+        described.table.entry("headers").or_insert_with(|| json!({}))[key] = json!(value);
     }
     described.names("tools_allow", &value["enabled_tools"]);
     described.names("tools_deny", &value["disabled_tools"]);
@@ -80,7 +126,7 @@ impl Described {
         if std::iter::once(command).chain(args.iter().copied()).any(has_secret) {
             return Err("there is a secret in its command line; give it by a variable".to_owned());
         }
-        if std::iter::once(command).chain(args.iter().copied()).any(|word| word.contains("${")) {
+        if std::iter::once(command).chain(args.iter().copied()).any(has_variable) {
             return Err("its command line has variables in it; write them out".to_owned());
         }
         self.table.insert("command".to_owned(), json!(command));
@@ -96,7 +142,7 @@ impl Described {
         if url.contains('@') || query.split('&').any(secret) || has_secret(url) {
             return Err("there is a secret in its address; give it by a header".to_owned());
         }
-        if url.contains("${") {
+        if has_variable(url) {
             return Err("its address has variables in it; write them out".to_owned());
         }
         self.table.insert("url".to_owned(), json!(url));
@@ -119,6 +165,9 @@ impl Described {
         for (key, value) in values.as_object().into_iter().flatten() {
             let Some(text) = value.as_str() else { continue };
             let entry = entry(&folded(server), key);
+            if text.contains("{file:") {
+                return Err("a value of it stands in a file; put it into the vault".to_owned());
+            }
             let value = match referenced(text)? {
                 Some(reference) => reference,
                 None => match text
@@ -150,13 +199,21 @@ fn referenced(text: &str) -> Result<Option<String>, String> {
     if let Some(name) = text.strip_prefix('$').filter(|name| is_variable(name)) {
         return Ok(Some(format!("vault:{name}")));
     }
+    // opencode writes `{env:NAME}` where others write `${NAME}`.
+    let text = &text.replace("${env:", "{env:").replace("{env:", "${env:");
     if !text.contains("${") {
         return Ok(None);
     }
-    let (mut out, mut rest) = (String::new(), text);
+    let (mut out, mut rest) = (String::new(), text.as_str());
     while let Some((before, behind)) = rest.split_once("${") {
         let (name, after) = behind.split_once('}').ok_or("a variable in it has no end")?;
-        let name = name.strip_prefix("env:").unwrap_or(name);
+        let name = match name.strip_prefix("env:").or_else(|| name.strip_prefix("input:")) {
+            Some(name) => name,
+            None if matches!(name, "workspaceFolder" | "workspaceFolderBasename" | "pathSeparator" | "/") => {
+                return Err(format!("it refers to `${{{name}}}`, which only the editor knows; write it out"));
+            }
+            None => name,
+        };
         if !is_variable(name) {
             return Err("it has a variable with a default; write the value out".to_owned());
         }
@@ -168,8 +225,14 @@ fn referenced(text: &str) -> Result<Option<String>, String> {
     Ok(Some(out))
 }
 
+/// A variable, or the name of something that an editor asks for.
 fn is_variable(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+}
+
+/// Returns whether a text refers to a variable, in whichever way.
+fn has_variable(text: &str) -> bool {
+    text.contains("${") || text.contains("{env:") || text.contains("{file:")
 }
 
 /// Returns whether a word is a key, or an option that holds one.
@@ -235,5 +298,40 @@ mod tests {
             Value::Object(table).to_string(),
             r#"{"url":"https://x.example","env_pass":["A"],"headers":{"Authorization":"Bearer ${vault:TOKEN}"},"tools_allow":["a"]}"#
         );
+    }
+
+    #[test]
+    fn editors_and_opencode_have_words_of_their_own() {
+        let shown = |described: Result<Described, String>| match described {
+            Ok(Described { table, secrets }) => format!("{} | {}", Value::Object(table), secrets.len()),
+            Err(why) => why,
+        };
+        let editor = |value: Value| shown(of_editor("x", &value, Path::new("/home/me")));
+        assert_eq!(
+            editor(
+                json!({"type": "stdio", "command": "${userHome}/bin/x", "env": {"KEY": "${env:KEY}", "ASKED": "${input:asked-key}"}})
+            ),
+            r#"{"command":"/home/me/bin/x","env":{"KEY":"${vault:KEY}","ASKED":"${vault:asked-key}"}} | 0"#
+        );
+        assert_eq!(
+            editor(json!({"url": "https://x.example", "headers": {"X": "${workspaceFolder}"}})),
+            "it refers to `${workspaceFolder}`, which only the editor knows; write it out"
+        );
+        assert_eq!(
+            editor(json!({"command": "x", "envFile": ".env"})),
+            "its variables stand in a file (`envFile`); name them in `env_pass` or `env`"
+        );
+        let opencode = |value: Value| shown(of_opencode("x", &value));
+        assert_eq!(
+            opencode(
+                json!({"type": "local", "command": ["npx", "-y", "x"], "environment": {"A": "{env:A}", "API_KEY": "hunter2"}, "enabled": false})
+            ),
+            r#"{"command":"npx","args":["-y","x"],"env":{"A":"${vault:A}","API_KEY":"vault:mcp.x.API_KEY"},"enabled":false} | 1"#
+        );
+        assert_eq!(
+            opencode(json!({"type": "remote", "url": "https://x.example/{env:A}"})),
+            "its address has variables in it; write them out"
+        );
+        assert_eq!(opencode(json!({"command": [7]})), "its command is no text");
     }
 }

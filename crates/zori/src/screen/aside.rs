@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use zori_core::cost::Ledger;
 use zori_core::message::Message;
 use zori_core::provider::{Delivery, Effort, Provider};
 use zori_core::usage::Usage;
@@ -30,6 +31,8 @@ pub struct Beside {
     pub model: String,
     pub messages: Vec<Arc<Message>>,
     pub redactor: Redactor,
+    /// What is asked before a request is sent, where a budget for the day holds.
+    pub ledger: Option<Arc<dyn Ledger>>,
     pub max_tokens: Option<u32>,
     pub effort: Option<Effort>,
     pub delivery: Delivery,
@@ -70,8 +73,11 @@ impl Beside {
     ) -> Asking {
         let (provider, model) = (self.provider.clone(), self.model.clone());
         let (max_tokens, effort, delivery, retry) = (self.max_tokens, self.effort, self.delivery, self.retry);
-        let question = question.to_owned();
+        let (question, ledger) = (question.to_owned(), self.ledger.clone());
         Box::pin(async move {
+            if let Some(why) = ledger.and_then(|ledger| ledger.refuses()) {
+                return Answered { question, usage: Usage::NOTHING, answer: Err(why) };
+            }
             let request = HandoffRequest {
                 provider: &*provider,
                 model: &model,

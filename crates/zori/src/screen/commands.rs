@@ -4,13 +4,15 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_core::input::{Input, Prompt};
+use zori_policy::Mode;
 use zori_tui::confirm::{Confirm, What};
 use zori_tui::state::Phase;
 use zori_tui::update::Msg;
 
+use super::errand;
 use super::peer::ScreenPeer;
 use super::start::facts;
-use super::{Begun, Screen, look};
+use super::{Begun, Screen, completions, look};
 use crate::agent_zero::server_chat;
 use crate::chat::feedback;
 use crate::chat::slash::{self, Elsewhere, Next};
@@ -46,7 +48,9 @@ impl Screen<'_, '_> {
                 self.turn(line.to_owned().into());
                 return false;
             }
-            slash::Found::Unknown(why) => {
+            slash::Found::Unknown(_) => {
+                let own = completions::names(&self.display.state.options.commands);
+                let why = slash::unknown_on_screen(line, own);
                 self.say(NoticeLevel::Warning, &why);
                 return false;
             }
@@ -151,6 +155,7 @@ impl Screen<'_, '_> {
     /// Shows what the session is now.
     fn show_facts(&mut self) {
         self.outside.beside = Some(self.chat.plain.beside(""));
+        self.outside.servers = self.chat.plain.session().mcp().cloned();
         self.outside.viewer.1 = self.chat.plain.session().model().to_owned();
         let title = self.display.state.facts.title.take();
         self.display.state.facts = facts(&self.chat.plain, &self.outside.env);
@@ -165,6 +170,7 @@ impl Screen<'_, '_> {
         match next {
             Next::Quit => return Ok(true),
             Next::Ask(text) => self.turn(text.into()),
+            Next::Lines(first) => self.display.state.begin_lines(&first),
             Next::Prompt => self.turn(line.to_owned().into()),
             Next::Done => {}
             Next::Elsewhere(wanted) if self.display.face.is_some() => self.tab_elsewhere(wanted)?,
@@ -207,6 +213,11 @@ impl Screen<'_, '_> {
                     Err(why) => self.display.state.transcript.error(&format!("Recap failed: {why}"), &[]),
                 }
             }
+            Next::LogIn(login) => {
+                let Self { display, outside, .. } = self;
+                let login = errand::log_in_to(&outside.env, &outside.root, login);
+                outside.send(display, login);
+            }
             Next::Feedback => {
                 let subject = feedback::Subject::of(&self.chat);
                 let Self { display, outside, .. } = self;
@@ -234,7 +245,7 @@ impl Screen<'_, '_> {
                 permission.modes.source = "Shift-Tab".to_owned();
                 self.chat.plain.session_mut().apply(Input::SetMode(name.to_owned()));
                 self.display.drain_events();
-                if matches!(name, "yolo" | "acceptEdits") {
+                if matches!(choice.mode, Mode::Yolo | Mode::AcceptEdits) {
                     self.say(NoticeLevel::Info, &format!("Mode {name}: {}", choice.mode.about()));
                 }
                 self.display.state.facts.mode = name.to_owned();

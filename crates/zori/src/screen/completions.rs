@@ -2,8 +2,9 @@
 
 use zori_core::text::one_line;
 use zori_host::Extensions;
-use zori_policy::Mode;
-use zori_providers::catalog::{Model, PROVIDERS, ProviderFacts};
+use zori_policy::mode::Protocol;
+use zori_policy::{Mode, ModeChoice};
+use zori_providers::catalog::{Model, PROVIDERS, PriceList, ProviderFacts};
 use zori_tui::commands::{CommandInfo, ScreenCommand};
 use zori_tui::completion::Item;
 
@@ -16,6 +17,11 @@ use crate::plain::PlainSession;
 /// Returns whether the screen itself has a command of this name.
 pub fn is_own(name: &str) -> bool {
     OWN.iter().any(|own| own.name == name)
+}
+
+/// Returns the names of commands.
+pub fn names(commands: &[CommandInfo]) -> impl Iterator<Item = &'static str> {
+    commands.iter().map(|command| command.name)
 }
 
 /// Returns a text that lives as long as the program: the list is made once for a chat.
@@ -78,13 +84,14 @@ const OWN: &[CommandInfo] = &[
     own("/todo", "", "Show the task list", "Look", ScreenCommand::Todo),
     own("/rerun", "N", "Run the command of the cell with this number again", "Look", ScreenCommand::Rerun),
     own("/history", "", "Show all of this conversation in the pager", "Session", ScreenCommand::History),
+    own("/ml", "[TEXT]", "Write several lines; an empty one sends them", "Context", ScreenCommand::Lines),
     own("/editor", "", "Write the next prompt in $VISUAL or $EDITOR", "Integration", ScreenCommand::Editor),
     own("/btw", "QUESTION", "Ask beside the conversation", "Session", ScreenCommand::Aside),
     own("/theme", "NAME", "Change the colours", "Configuration", ScreenCommand::Theme),
     own(
         "/keys",
-        "[ACTION]",
-        "List what keys do; give an action another key",
+        "[ACTION|KEY|?]",
+        "List what keys do; give an action another key; say what a key does",
         "Configuration",
         ScreenCommand::Keys,
     ),
@@ -122,7 +129,8 @@ pub fn models(plain: &PlainSession, env: &Environment) -> Vec<Choice> {
     let mut keyed: Vec<(bool, &ProviderFacts)> =
         others.map(|facts| (key_from_env(facts, env).is_some() || facts.is_local(), facts)).collect();
     keyed.sort_by_key(|(keyed, _)| !keyed);
-    let own = here.models.iter().map(|model| choice(here, model, model.id.to_owned(), ""));
+    let list = &plain.host.settings.model.price_list;
+    let own = here.models.iter().map(|model| choice(list, here, model, model.id.to_owned(), ""));
     let foreign = keyed.into_iter().flat_map(|(keyed, facts)| {
         let key = match (facts.is_local(), keyed) {
             (true, _) => "   on this machine",
@@ -132,14 +140,14 @@ pub fn models(plain: &PlainSession, env: &Environment) -> Vec<Choice> {
         facts
             .models
             .iter()
-            .map(move |model| choice(facts, model, format!("{}:{}", facts.name, model.id), key))
+            .map(move |model| choice(list, facts, model, format!("{}:{}", facts.name, model.id), key))
     });
     own.chain(foreign).collect()
 }
 
-fn choice(facts: &ProviderFacts, model: &Model, name: String, key: &str) -> Choice {
+fn choice(list: &PriceList, facts: &ProviderFacts, model: &Model, name: String, key: &str) -> Choice {
     let window = zori_tui::cells::thousands(model.context_window.into());
-    let prices = facts.prices(model.id);
+    let prices = list.prices(facts, model.id);
     let price = prices.map_or_else(String::new, |prices| {
         format!("   ${}/${}", dollars(prices.input), dollars(prices.output))
     });
@@ -154,8 +162,12 @@ fn dollars(micros: u64) -> String {
 }
 
 /// Returns the permission modes.
-pub fn modes() -> Vec<Item> {
-    Mode::ALL.iter().map(|mode| item(mode.as_str(), mode.about())).collect()
+pub fn modes(plain: &PlainSession) -> Vec<Item> {
+    // The provider's own names come first where it has some (UI-8a).
+    let own = if plain.run.agent_zero.is_some() { ModeChoice::OF_AGENT_ZERO } else { &[] };
+    let all = Mode::ALL.iter().map(|mode| mode.as_str()).filter(|name| !own.contains(name));
+    let about = |name: &str| ModeChoice::named(name, Protocol::Own).map_or("", |choice| choice.mode.about());
+    own.iter().copied().chain(all).map(|name| item(name, about(name))).collect()
 }
 
 /// Returns how long ago something was: `5m`, `2h`, `3d`.

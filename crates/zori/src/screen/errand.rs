@@ -10,6 +10,7 @@ use tokio::process::Command;
 use zori_providers::catalog::ProviderFacts;
 
 use super::outside::private_file;
+use crate::chat::slash::ServerLogin;
 use crate::environment::Environment;
 
 /// A program that has the terminal.
@@ -21,6 +22,8 @@ pub enum Back {
     Edited(Result<String, String>),
     /// A key of this provider is stored, or why not.
     LoggedIn(&'static ProviderFacts, Result<(), String>),
+    /// There is a login to this MCP server, or why not.
+    LoggedInTo(ServerLogin, Result<(), String>),
 }
 
 /// The draft as a file, which goes when the editor is done with it.
@@ -74,5 +77,19 @@ pub fn log_in(env: &Environment, facts: &'static ProviderFacts) -> Result<Errand
             Err(error) => Err(format!("cannot log in: {error}")),
         };
         Back::LoggedIn(facts, done)
+    }))
+}
+
+/// Logs in to an MCP server (MCP-80).
+pub fn log_in_to(env: &Environment, root: &Path, login: ServerLogin) -> Result<Errand, String> {
+    let mut command = Command::new(env.executable().map_err(|error| error.to_string())?);
+    command.args(["mcp", "login", login.name()]).current_dir(root).kill_on_drop(true);
+    Ok(Box::pin(async move {
+        let done = match command.status().await {
+            Ok(status) if status.success() => Ok(()),
+            Ok(_) => Err(format!("Nobody was logged in to the MCP server {}.", login.name())),
+            Err(error) => Err(format!("cannot log in: {error}")),
+        };
+        Back::LoggedInTo(login, done)
     }))
 }

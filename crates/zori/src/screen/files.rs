@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use zori_core::cancel::Cancel;
 use zori_tools::walk::{DirEntry, Hidden, Visitor, Walk, WalkState};
 use zori_tui::fuzzy;
@@ -13,8 +14,8 @@ use zori_tui::fuzzy;
 const MOST: usize = 200_000;
 /// How many are offered.
 const OFFERED: usize = 50;
-/// How long a key waits for the walk; what was found by then is ranked.
-const PATIENCE: Duration = Duration::from_millis(40);
+/// How long a key waits for the walk, so that a list of few files does not flicker. A longer walk tells when it is over, and no key waits for it.
+const PATIENCE: Duration = Duration::from_millis(5);
 /// A list older than this is made anew when somebody looks again.
 const FRESH: Duration = Duration::from_secs(5);
 /// The longest file whose content goes along.
@@ -24,6 +25,18 @@ pub const MOST_BYTES: u64 = 64 << 10;
 pub struct Files {
     root: PathBuf,
     kept: Arc<(Mutex<Kept>, Condvar)>,
+    /// Tells when a walk is over.
+    walked: Arc<Notify>,
+}
+
+/// What a word may mean.
+pub struct Matches {
+    /// The paths, best first.
+    pub paths: Vec<String>,
+    /// How many files there are.
+    pub of: usize,
+    /// A walk is under way that may find more.
+    pub pending: bool,
 }
 
 #[derive(Default)]
@@ -39,15 +52,20 @@ struct Kept {
 impl Files {
     /// Knows the files below `root` once somebody asks.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), kept: Arc::default() }
+        Self { root: root.to_owned(), kept: Arc::default(), walked: Arc::default() }
     }
 
-    /// Returns the paths that a word may mean, best first, and how many there are. A word that begins with `!` means ignored files, too.
-    pub fn find(&self, word: &str) -> (Vec<String>, usize) {
+    /// Waits until a walk is over.
+    pub async fn walked(&self) {
+        self.walked.notified().await;
+    }
+
+    /// Returns the paths that a word may mean. A word that begins with `!` means ignored files, too.
+    pub fn find(&self, word: &str) -> Matches {
         if word.starts_with(['/', '~', '.']) {
-            let found = crate::chat::complete::files(&self.root, word);
-            let count = found.len();
-            return (found, count);
+            let paths = crate::chat::complete::files(&self.root, word);
+            let of = paths.len();
+            return Matches { paths, of, pending: false };
         }
         let (all, word) = word.strip_prefix('!').map_or((false, word), |word| (true, word));
         self.refresh(all);
@@ -57,7 +75,8 @@ impl Files {
             .wait_timeout_while(kept, PATIENCE, |kept| kept.walking && kept.walked.is_none())
             .unwrap_or_else(PoisonError::into_inner);
         let ranked = fuzzy::best(kept.paths.iter().map(String::as_str), word, OFFERED);
-        (ranked.into_iter().map(str::to_owned).collect(), kept.paths.len())
+        let paths = ranked.into_iter().map(str::to_owned).collect();
+        Matches { paths, of: kept.paths.len(), pending: kept.walking && kept.walked.is_none() }
     }
 
     /// Has the files looked at anew, unless that was just done.
@@ -71,7 +90,7 @@ impl Files {
             *kept = Kept { all, ..Kept::default() };
         }
         kept.walking = true;
-        let (shared, root) = (self.kept.clone(), self.root.clone());
+        let (shared, root, told) = (self.kept.clone(), self.root.clone(), self.walked.clone());
         let walk = move || {
             let mut paths = if all { everything(&root) } else { respecting(&root) };
             paths.sort_unstable();
@@ -81,6 +100,7 @@ impl Files {
             kept.walking = false;
             kept.walked = Some(Instant::now());
             done.notify_all();
+            told.notify_one();
         };
         let spawned = std::thread::Builder::new().name("files".into()).stack_size(256 << 10).spawn(walk);
         kept.walking = spawned.is_ok();
@@ -146,7 +166,7 @@ pub enum Named {
 pub fn named(root: &Path, text: &str) -> Vec<Named> {
     let mut seen = Vec::new();
     let mut found = Vec::new();
-    for word in text.split_whitespace().filter_map(|word| word.strip_prefix('@')) {
+    for word in mentions(text) {
         let word = word.strip_prefix('!').unwrap_or(word);
         // A path is followed by a full stop or the like as any word is.
         let trimmed = word.trim_end_matches([',', '.', ';', ':', '?', '!', ')', '"', '\'']);
@@ -156,6 +176,29 @@ pub fn named(root: &Path, text: &str) -> Vec<Named> {
         }
         seen.push(path);
         found.push(read(root, path));
+    }
+    found
+}
+
+/// Returns the words behind `@`; one in quotes may have blanks in it.
+fn mentions(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let (mut rest, mut before) = (text, ' ');
+    while let Some(c) = rest.chars().next() {
+        let behind = &rest[c.len_utf8()..];
+        if c != '@' || !before.is_whitespace() {
+            (rest, before) = (behind, c);
+            continue;
+        }
+        let bare = behind.strip_prefix('!').unwrap_or(behind);
+        let quoted = bare.strip_prefix('"').and_then(|inner| inner.split_once('"'));
+        let quoted = quoted.filter(|(name, _)| !name.contains('\n'));
+        let (word, after) = match quoted {
+            Some(split) => split,
+            None => behind.split_at(behind.find(char::is_whitespace).unwrap_or(behind.len())),
+        };
+        found.push(word);
+        (rest, before) = (after, '"');
     }
     found
 }
@@ -209,7 +252,7 @@ mod tests {
         fs::write(root.join(".gitignore"), "*.log\n").unwrap();
         let files = Files::new(root);
         // The first key may find an unfinished list; the walk of five files is over soon.
-        let found = |word: &str| files.find(word).0;
+        let found = |word: &str| files.find(word).paths;
         zori_testkit::wait::until("the walk", || !found("").is_empty());
         assert_eq!(found("main"), ["src/main.rs", "src/deep/domain.rs"]);
         assert_eq!(found("sm"), ["src/main.rs", "notes.md", "src/deep/domain.rs"]);
@@ -223,9 +266,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         fs::write(root.join("calc.py"), "a\n").unwrap();
+        fs::write(root.join("my notes.md"), "n\n").unwrap();
         fs::write(root.join("big"), vec![b'x'; 70_000]).unwrap();
         fs::write(root.join("bin"), [0xff, 0xfe]).unwrap();
-        let text = "see @calc.py, @calc.py and @big. Mail me@calc.py @gone @bin?";
+        let text = "see @calc.py, @calc.py and @big. Mail me@calc.py @gone @bin? @\"my notes.md\", @\"no end";
         let shown: Vec<String> = named(root, text)
             .into_iter()
             .map(|named| match named {
@@ -234,6 +278,6 @@ mod tests {
                 Named::Left { path, why } => format!("{path} {}", why.split(' ').next().unwrap_or_default()),
             })
             .collect();
-        assert_eq!(shown, ["calc.py=\"a\\n\"", "big is", "bin is"]);
+        assert_eq!(shown, ["calc.py=\"a\\n\"", "big is", "bin is", "my notes.md=\"n\\n\""]);
     }
 }

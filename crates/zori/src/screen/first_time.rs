@@ -5,6 +5,7 @@ use std::path::Path;
 use zori_policy::Mode;
 
 use super::outside::write_private;
+use crate::import;
 
 /// Returns the words if nobody has read them in this project yet, and remembers that they were said. Where nothing can be remembered nothing is
 /// said: the first row of the chat says the mode in any case.
@@ -16,6 +17,19 @@ pub fn note(base: &Path, root: &Path, mode: Mode, sandbox: bool) -> Option<Strin
     Some(format!(
         "First chat in this folder. {} Shift-Tab changes the mode, /permissions shows the rules.",
         what(mode, sandbox)
+    ))
+}
+
+/// Returns what to say, once, where other agents left something to take over. Nothing of it is read: it is there, and that is all
+/// (EXT-30).
+pub fn others(base: &Path, home: &Path, program: &str) -> Option<String> {
+    let told = base.join("import-told");
+    let there = || import::TRACES.iter().any(|trace| home.join(trace).exists());
+    if told.exists() || !there() || write_private(&told, b"what other agents left was said\n").is_err() {
+        return None;
+    }
+    Some(format!(
+        "Another agent's set-up is in your home directory. `{program} import --dry-run` shows what of it could be used here; nothing of it was read."
     ))
 }
 
@@ -52,5 +66,15 @@ mod tests {
         assert_eq!(say("/a"), None);
         assert!(say("/b").is_some());
         assert_eq!(note(Path::new("/proc/nothing"), Path::new("/a"), Mode::Default, false), None);
+    }
+
+    #[test]
+    fn once_for_what_others_left() {
+        let (base, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let say = || others(base.path(), home.path(), "zori");
+        assert_eq!(say(), None);
+        std::fs::create_dir(home.path().join(".claude")).unwrap();
+        assert!(say().is_some_and(|text| text.contains("`zori import --dry-run`")));
+        assert_eq!(say(), None);
     }
 }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use zori_core::cost::Spent;
+use zori_core::text::counted;
 use zori_host::Session;
 use zori_policy::Mode;
 use zori_providers::catalog::ProviderFacts;
@@ -64,11 +65,7 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
 /// Returns what the model gets beside the prompt: guidelines, skills, MCP servers.
 fn brought(prepared: &Prepared, run: &RunSettings) -> String {
     let settings = &prepared.host.settings;
-    let counted = |count: usize, noun: &str| match count {
-        0 => None,
-        1 => Some(format!("1 {noun}")),
-        count => Some(format!("{count} {noun}s")),
-    };
+    let some = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
     let guidelines = match run.guidelines.len() {
         0 => None,
         1 => Some("AGENTS.md".to_owned()),
@@ -76,7 +73,7 @@ fn brought(prepared: &Prepared, run: &RunSettings) -> String {
     };
     let skills = settings.extensions.skills.iter().map(|skills| skills.all().count()).sum();
     let servers = settings.mcp.servers.len();
-    [guidelines, counted(skills, "skill"), counted(servers, "MCP server")]
+    [guidelines, some(skills, "skill"), some(servers, "MCP server")]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
@@ -123,7 +120,8 @@ pub fn farewell(session: &Session, spent: Spent, name: &str) -> String {
         Some(cost) => format!(" · ${}.{:02}", cost.0 / 1_000_000, cost.0 % 1_000_000 / 10_000),
         None => String::new(),
     };
-    format!("{name} -c goes on · {} messages{cost}", session.messages().len())
+    let messages = zori_tui::cells::counted(session.messages().len(), "message", "messages");
+    format!("{name} -c goes on · {messages}{cost}")
 }
 
 /// Returns a folder with `~` for the home directory.

@@ -11,6 +11,9 @@ use zori_tui::composer::history::MOST;
 /// From so many lines on, the file is written anew with the newest of them.
 const TRIM_AT: usize = 2 * MOST;
 
+/// What is longer is remembered by the chat it was sent in, and not by later ones: each of them reads the file when it begins.
+const LONGEST: usize = 64 << 10;
+
 /// The file with what was sent.
 pub struct HistoryFile {
     file: PathBuf,
@@ -39,6 +42,9 @@ impl HistoryFile {
 
     /// Adds an entry, for the owner only and without known secrets. One that cannot be kept is no reason to say anything.
     pub fn add(&self, text: &str) {
+        if text.len() > LONGEST {
+            return;
+        }
         let line = format!("{}\n", serde_json::Value::from(&*self.redactor.redact(text)));
         let made =
             self.file.parent().map(|parent| DirBuilder::new().recursive(true).mode(0o700).create(parent));
@@ -58,6 +64,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let history = HistoryFile::of(base.path(), Path::new("/p"), Redactor::default());
         history.add(&format!("use sk-ant-{} now", "a".repeat(40)));
+        history.add(&"x".repeat(LONGEST + 1));
         assert_eq!(history.read(), ["use [REDACTED] now"]);
         for number in 0..TRIM_AT {
             history.add(&number.to_string());

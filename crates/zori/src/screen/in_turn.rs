@@ -7,18 +7,21 @@ use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 use zori_core::provider::Effort;
 use zori_host::ModelGate;
-use zori_policy::Mode;
+use zori_policy::mode::Protocol;
+use zori_policy::{Mode, ModeChoice};
 use zori_providers::catalog::ProviderFacts;
 use zori_tools::process::jobs::Job;
 use zori_tui::update::{Effect, Msg};
 
 use super::Screen;
+use super::completions;
 use super::display::Display;
 use super::errand;
 use super::outside::Outside;
+use crate::agent_zero::preface::ContextPreface;
 use crate::chat::feedback;
 use crate::chat::slash::report::{self, Subject};
-use crate::chat::slash::{self, Found, jobs, mcp};
+use crate::chat::slash::{self, Found, jobs, mcp, upload};
 use crate::ui::Ui;
 
 /// The commands that do not wait, beside those that the screen does itself.
@@ -29,6 +32,7 @@ pub const COMMANDS: &[&str] = &[
     "/recap",
     "/jobs",
     "/image",
+    "/upload",
     "/provider",
     "/export",
     "/diff",
@@ -36,6 +40,7 @@ pub const COMMANDS: &[&str] = &[
     "/effort",
     "/mode",
     "/permissions",
+    "/security",
     "/config",
     "/status",
     "/cost",
@@ -55,7 +60,7 @@ pub const COMMANDS: &[&str] = &[
 ];
 
 /// Those that show something of the session that a turn changes, and something that it does not.
-const SHOWN: [&str; 4] = ["/status", "/cost", "/context", "/permissions"];
+const SHOWN: [&str; 5] = ["/status", "/cost", "/context", "/permissions", "/security"];
 const FIXED: [&str; 3] = ["/agents", "/skills", "/hooks"];
 
 /// What is known of the session while a turn has it.
@@ -68,6 +73,8 @@ pub struct Snapshot {
     effort: Option<Effort>,
     servers: mcp::Known,
     feedback: feedback::Subject,
+    /// What goes before the prompts of an Agent Zero server.
+    preface: Option<Arc<ContextPreface>>,
     /// The background jobs as they are now.
     jobs: Box<dyn Fn() -> Vec<Arc<Job>>>,
 }
@@ -105,6 +112,7 @@ impl Screen<'_, '_> {
             effort: self.chat.plain.host.settings.request.effort,
             servers: mcp::Known::of(&self.chat),
             feedback: feedback::Subject::of(&self.chat),
+            preface: self.chat.plain.run.agent_zero.as_ref().map(|setup| setup.preface.clone()),
             jobs: Box::new(self.chat.plain.session().job_list()),
         }
     }
@@ -116,7 +124,8 @@ impl Outside {
         let (command, rest) = match slash::find(line) {
             Found::Command(command, rest) => (command, rest),
             Found::Nothing => return Led::Waits,
-            Found::Unknown(why) => {
+            Found::Unknown(_) => {
+                let why = slash::unknown_on_screen(line, completions::names(&display.state.options.commands));
                 display.state.transcript.notice(NoticeLevel::Warning, &why);
                 display.touch();
                 return Led::Done;
@@ -131,7 +140,9 @@ impl Outside {
             display.state.transcript.notice(level, text);
             display.touch();
         };
-        if let Some((_, text)) = snapshot.shown.iter().find(|(shown, _)| *shown == name) {
+        // A change waits for the end of the turn.
+        let looks = name != "/security" || rest.is_empty();
+        if let Some((_, text)) = snapshot.shown.iter().find(|(shown, _)| looks && *shown == name) {
             match FIXED.contains(&name) {
                 true => say(NoticeLevel::Info, text),
                 false => say(NoticeLevel::Info, &format!("{text}\n(as it was when the turn began)")),
@@ -159,10 +170,15 @@ impl Outside {
                 let lines = jobs::told(&(snapshot.jobs)(), rest);
                 say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
             }
-            ("/mcp", rest) => {
-                let lines = snapshot.servers.told(rest);
-                say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
-            }
+            ("/mcp", rest) => match snapshot.servers.told(rest) {
+                mcp::Told::Lines(lines) => {
+                    say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
+                }
+                mcp::Told::LogIn(login) => {
+                    let login = errand::log_in_to(&self.env, &self.root, login);
+                    self.send(display, login);
+                }
+            },
             ("/feedback", _) => {
                 let subject = snapshot.feedback.clone();
                 self.feedback(display, subject);
@@ -195,6 +211,13 @@ impl Outside {
             ("/image", path) if !path.is_empty() && self.root.join(path).is_file() => {
                 display.effects.push_back(Effect::Dropped(path.to_owned()));
             }
+            ("/upload", rest) => match upload::upload(&self.root, rest, snapshot.preface.as_deref()) {
+                Ok(words) => say(NoticeLevel::Info, &words),
+                Err(failure) => {
+                    let words = [vec![failure.message.clone()], failure.facts.hints.clone()].concat();
+                    say(NoticeLevel::Warning, &words.join("; "));
+                }
+            },
             ("/fork", _) => match &snapshot.subject.session {
                 Some(id) => match self.sessions.copy(id) {
                     Ok(copy) => say(
@@ -261,8 +284,8 @@ impl Outside {
 /// Changes the mode for calls that are not decided yet. It is shown at once, and one that asks less is told in a row of its own (SAF-8).
 pub fn set_mode(display: &mut Display, name: &str) -> Input {
     display.state.facts.mode = name.to_owned();
-    let asks_less = Mode::ALL.iter().find(|mode| mode.as_str() == name);
-    match asks_less.filter(|mode| matches!(mode, Mode::Yolo | Mode::AcceptEdits)) {
+    let mode = ModeChoice::named(name, Protocol::Own).map(|choice| choice.mode);
+    match mode.filter(|mode| matches!(mode, Mode::Yolo | Mode::AcceptEdits)) {
         Some(mode) => say_to(display, &format!("Mode {name}: {}", mode.about())),
         None => display.touch(),
     }

@@ -69,8 +69,10 @@ impl Look {
         let mut child = Command::new("sh");
         child.args(["-c", command]).env("ZORI_NOTICE", text);
         child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A command that cannot be started has nobody to tell it to: the notice itself is on its way.
-        let _ = child.spawn();
+        // A command that cannot be started has nobody to tell it to: the notice itself is on its way. One that ends leaves nothing behind.
+        if let Ok(mut child) = child.spawn() {
+            std::thread::spawn(move || child.wait());
+        }
     }
 
     /// Returns the bytes that tell a person who looks elsewhere (STA-4).

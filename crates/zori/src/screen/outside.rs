@@ -6,13 +6,16 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 
 use signal_hook::consts::SIGTSTP;
 use tokio::sync::mpsc::UnboundedReceiver;
 use zori_contract::exit::Exit;
 use zori_core::event::NoticeLevel;
 use zori_core::provider::Effort;
+use zori_core::text::one_line;
 use zori_core::usage::Usage;
+use zori_mcp::client::{CompletedArgument, ListedResource, McpServers, Server};
 use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 use zori_redact::Redactor;
 use zori_tui::clean::CleanText;
@@ -25,16 +28,20 @@ use super::aside::{Answered, Asking, Beside, RECAP};
 use super::completions::Choice;
 use super::display::Display;
 use super::errand::{self, Back, Errand};
-use super::files::Files;
+use super::files::{Files, Matches};
 use super::in_turn::Snapshot;
 use super::look;
 use super::pictures;
 use super::sessions::Sessions;
+use super::spilled;
 use super::tty;
 use crate::chat::slash::Report;
 use crate::config::{added_rule, set_key};
 use crate::environment::Environment;
 use crate::recap;
+
+/// So many resources of servers are offered.
+const MOST_RESOURCES: usize = 50;
 
 /// A report on its way.
 pub type Reporting = Pin<Box<dyn Future<Output = Reported>>>;
@@ -45,13 +52,20 @@ pub struct Reported {
     text: Result<String, String>,
 }
 
+/// Values of an argument on their way, with what was typed of it.
+pub type Completing = Pin<Box<dyn Future<Output = (String, Vec<CompletedArgument>)>>>;
+
 /// What came while something else was waited for.
 pub enum Came {
+    /// What an argument of a server's prompt may be.
+    Completed(String, Vec<CompletedArgument>),
     Answered(Answered),
     Reported(Reported),
     Back(Back),
     /// What became of a scheduled job.
     Scheduled(String),
+    /// The files that `@` finds were looked at.
+    Walked,
 }
 
 /// The outside of a chat.
@@ -91,6 +105,10 @@ pub struct Outside {
     pub logged_in: Option<&'static ProviderFacts>,
     /// The model that was chosen while a turn ran, to be kept.
     pub chosen_model: Option<String>,
+    /// The MCP servers of the session.
+    pub servers: Option<Arc<McpServers>>,
+    /// What a server is asked for while somebody types an argument of its prompt.
+    pub completing: Option<Completing>,
     /// What is told of scheduled jobs.
     pub scheduled: Option<UnboundedReceiver<String>>,
     /// The session as it was when the running turn began.
@@ -130,6 +148,11 @@ impl Outside {
             Effect::Preview(id) => match self.sessions.preview(&id) {
                 Ok(rows) => display.take(Msg::Preview(rows)),
                 Err(why) => display.state.say(why),
+            },
+            Effect::ShowFile { number, file } => match spilled::rows(Path::new(&file), &self.redactor) {
+                Ok(rows) => display.take(Msg::Preview(rows)),
+                // It is gone with the run that made it; the cell has both ends of it.
+                Err(_) => display.take(Msg::ShowCell(number)),
             },
             Effect::Trash(id) => {
                 let (Ok(words) | Err(words)) = self.sessions.trash(&id);
@@ -171,12 +194,21 @@ impl Outside {
     fn find(&mut self, display: &mut Display, request: FindRequest) {
         let (word, items, of, all) = match request {
             FindRequest::Files(word) => {
-                let (found, of) = self.files.find(&word);
+                let Matches { paths, of, pending } = self.files.find(&word);
                 let mark = if word.starts_with('!') { "!" } else { "" };
-                let items = found.into_iter().map(|path| super::item(format!("{mark}{path}"), "")).collect();
-                (word, items, of, of)
+                let files = paths.into_iter().map(|path| super::item(format!("{mark}{path}"), ""));
+                let resources = resources(self.servers.as_deref(), &word);
+                let of = of + resources.len();
+                let items = resources.into_iter().chain(files).collect();
+                return display.take(Msg::Found { word, items, of, all: of, pending });
             }
             FindRequest::Argument { command, word, everywhere } => {
+                let servers = self.servers.as_ref();
+                if let Some(typed) = servers.and_then(|servers| servers.typed_argument(command, &word)) {
+                    // Nobody who types waits for a server; what it says comes while something else is waited for.
+                    self.completing = Some(Box::pin(async move { (word, typed.complete().await) }));
+                    return;
+                }
                 let mut everything = None;
                 let all = match command {
                     "/model" => {
@@ -208,7 +240,7 @@ impl Outside {
                 (word, items, of, everything.unwrap_or(of))
             }
         };
-        display.take(Msg::Found { word, items, of, all });
+        display.take(Msg::Found { word, items, of, all, pending: false });
     }
 
     /// Asks beside the conversation; the answer comes while something else is waited for. Without a question the session is summed
@@ -299,7 +331,12 @@ impl Outside {
                 self.errand = None;
                 Came::Back(back)
             }
+            (typed, values) = zori_host::pending_or(&mut self.completing) => {
+                self.completing = None;
+                Came::Completed(typed, values)
+            }
             told = told_of_jobs(&mut self.scheduled) => Came::Scheduled(told),
+            () = self.files.walked() => Came::Walked,
         }
     }
 
@@ -314,6 +351,8 @@ impl Outside {
                 (NoticeLevel::Info, format!("Logged in: {}, from the end of this turn on", facts.display))
             }
             Back::LoggedIn(_, Err(why)) => (NoticeLevel::Warning, why),
+            Back::LoggedInTo(login, Ok(())) => (NoticeLevel::Info, login.done()),
+            Back::LoggedInTo(_, Err(why)) => (NoticeLevel::Warning, why),
         };
         display.state.transcript.notice(level, &words);
         display.touch();
@@ -324,6 +363,16 @@ impl Outside {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
             Came::Back(back) => self.back(display, back),
+            Came::Walked => display.take(Msg::FindAgain),
+            Came::Completed(word, values) => {
+                let of = values.len();
+                let item = |value: CompletedArgument| Item {
+                    label: Some(value.value),
+                    ..super::item(value.line, "")
+                };
+                let items = values.into_iter().map(item).collect();
+                display.take(Msg::Found { word, items, of, all: of, pending: false });
+            }
             Came::Scheduled(text) => {
                 display.state.transcript.notice(NoticeLevel::Info, &text);
                 display.touch();
@@ -461,6 +510,23 @@ impl Outside {
 fn toml_text(text: &str) -> String {
     // What JSON writes of such a text TOML reads as the same.
     serde_json::Value::from(text).to_string()
+}
+
+/// Returns the resources of servers whose `SERVER:URI` begins with what was typed (MCP-60).
+fn resources(servers: Option<&McpServers>, word: &str) -> Vec<Item> {
+    if !word.contains(':') {
+        return Vec::new();
+    }
+    let of = |server: Arc<Server>| {
+        let name = server.config.name.clone();
+        let item = |resource: &ListedResource| {
+            let about = if resource.about.is_empty() { &resource.name } else { &resource.about };
+            super::item(format!("{name}:{}", resource.uri), one_line(about))
+        };
+        server.now().resources.iter().map(item).collect::<Vec<_>>()
+    };
+    let all = servers.into_iter().flat_map(McpServers::all).flat_map(of);
+    all.filter(|item| item.text.starts_with(word)).take(MOST_RESOURCES).collect()
 }
 
 fn themes(base: Option<&Path>) -> Vec<Item> {

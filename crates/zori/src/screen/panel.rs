@@ -4,7 +4,6 @@
 mod end;
 mod seat;
 mod tabs;
-mod upload;
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -420,11 +419,6 @@ impl Desk<'_, '_> {
             }
             "/close" => self.panel_effect(PanelEffect::CloseTab),
             "/clear" if !running => self.panel_effect(PanelEffect::Clear),
-            "/upload" => {
-                let root = self.screen.outside.root.clone();
-                let (Ok(words) | Err(words)) = upload::upload(&root, rest);
-                self.screen.say(NoticeLevel::Info, &words);
-            }
             "/rename" if !rest.trim().is_empty() => {
                 if let Some(tab) = &mut self.screen.display.state.tab {
                     tab.name = rest.trim().to_owned();

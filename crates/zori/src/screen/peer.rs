@@ -61,7 +61,7 @@ impl Peer for ScreenPeer<'_> {
 
 /// Asks the person at the screen, or answers for them where nobody is to be asked.
 pub fn ask(display: &mut Display, outside: &mut Outside, answers: Answers, request: PeerRequest) {
-    let PeerRequest::Approval { call, decision, question, .. } = request;
+    let PeerRequest::Approval { agent, call, decision, question } = request;
     if answers != Answers::Person {
         let why = "nobody is asked here".to_owned();
         display.inputs.push_back(Input::Approve { call, answer: Approval::Unavailable { why } });
@@ -71,5 +71,6 @@ pub fn ask(display: &mut Display, outside: &mut Outside, answers: Answers, reque
     // The call stands above its question.
     display.drain_events();
     let question = std::sync::Arc::new(shown_question(&outside.redactor, &question));
-    display.take(Msg::Asked(Asked::new(call, question, decision, None, rules)));
+    let agent = display.state.transcript.agent(agent).map(str::to_owned);
+    display.take(Msg::Asked(Asked::new(call, question, decision, agent, rules)));
 }

@@ -10,7 +10,9 @@ use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
 use zori_core::event::{Event, NoticeLevel};
 use zori_core::image::Image;
-use zori_host::Answers;
+use zori_core::time::Clock as _;
+use zori_host::{Answers, SystemClock};
+use zori_policy::ModeChoice;
 use zori_tui::cell::Signs;
 use zori_tui::composer::history::History;
 use zori_tui::footer::Part;
@@ -43,7 +45,7 @@ use crate::wire_up::Prepared;
 use tty::Tty;
 
 /// The modes that the key for it goes through.
-const MODES: [&str; 4] = ["yolo", "default", "acceptEdits", "plan"];
+const MODES: &[&str] = &["yolo", "default", "acceptEdits", "plan"];
 
 /// What a chat begins with.
 pub enum Opening {
@@ -193,6 +195,9 @@ impl Seat {
             .as_ref()
             .filter(|_| !again && !keyless)
             .and_then(|base| first_time::note(base, &root, settings.permission.policy.mode.mode, sandboxed));
+        let home = first_time.as_ref().and(cx.app.env.home());
+        let others = base.as_ref().zip(home);
+        let others = others.and_then(|(base, home)| first_time::others(base, &home, cx.profile.name));
         let runtime = match runtime {
             Some(runtime) => runtime,
             None => Arc::new(crate::wire_up::runtime()?),
@@ -209,11 +214,12 @@ impl Seat {
         let redactor = zori_redact::Redactor::new(plain.host.settings.model.secrets.clone());
         let history = base.as_ref().map(|base| HistoryFile::of(base, &root, redactor.clone()));
         state.composer.history = History::new(history.as_ref().map(HistoryFile::read).unwrap_or_default());
+        state.transcript.link_files(&root.to_string_lossy());
         state.transcript.rows(greeting);
         for warning in wrong {
             state.transcript.notice(NoticeLevel::Warning, &warning);
         }
-        if let Some(note) = first_time {
+        for note in first_time.into_iter().chain(others) {
             state.transcript.notice(NoticeLevel::Info, &note);
         }
         let outside = Outside {
@@ -227,7 +233,7 @@ impl Seat {
             config: plain.run.base.as_ref().map(crate::data_dir::DataDir::config),
             later: std::collections::VecDeque::new(),
             models: completions::models(&plain, &env),
-            modes: completions::modes(),
+            modes: completions::modes(&plain),
             names: names.map(|names| names.into_iter().map(|name| super::item(name, "")).collect()),
             sessions: Sessions::of(&plain),
             beside: Some(plain.beside("")),
@@ -237,6 +243,8 @@ impl Seat {
             errand: None,
             logged_in: None,
             chosen_model: None,
+            servers: plain.session().mcp().cloned(),
+            completing: None,
             scheduled: None,
             snapshot: None,
             effort: None,
@@ -296,13 +304,17 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
         commands: completions::infos(plain.session().extensions()),
         shift_enter: false,
         brackets_pastes: false,
-        modes: MODES
+        modes: if plain.run.agent_zero.is_some() { ModeChoice::OF_AGENT_ZERO } else { MODES }
             .iter()
             .filter(|mode| plain.host.settings.permission.modes.named("mode", mode).is_ok())
             .map(|mode| (*mode).to_owned())
             .collect(),
         footer,
         status_in_chat: config.flag("ui.status_in_chat").unwrap_or(false),
+        timestamps: (config.flag("ui.show_timestamps") == Some(true)).then(|| {
+            let zone = crate::schedule::local_zone(env);
+            zori_index::offset(SystemClock::new().now().0, &zone)
+        }),
     };
     (options, wrong)
 }

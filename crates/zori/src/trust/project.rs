@@ -14,6 +14,7 @@ use zori_contract::failure::Failure;
 use zori_extensions::command::CustomCommand;
 use zori_extensions::skill::Skill;
 use zori_extensions::{command_folder, skill_folder};
+use zori_mcp::client::config::runs_newest;
 use zori_providers::catalog;
 use zori_tools::hooks::{Hook, Origin};
 
@@ -377,21 +378,11 @@ fn shown_server(value: &Value) -> String {
     if !text("url").is_empty() {
         return text("url").to_owned();
     }
-    let args = value["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let line: Vec<&str> = std::iter::once(text("command")).chain(args).collect();
+    let args = || value["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let line: Vec<&str> = std::iter::once(text("command")).chain(args()).collect();
     let names: Vec<&str> =
         value["env"].as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let package = value["args"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .find(|a| !a.starts_with('-'));
-    let newest = match (text("command"), package) {
-        ("npx", Some(package)) => !package.get(1..).is_some_and(|rest| rest.contains('@')),
-        ("uvx", Some(package)) => !package.contains('@') && !package.contains("=="),
-        _ => false,
-    };
+    let newest = runs_newest(text("command"), args());
     let variables = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
     let newest = if newest { ", which runs whatever is newest" } else { "" };
     format!("{}{variables}{newest}", line.join(" "))

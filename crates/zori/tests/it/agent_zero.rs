@@ -65,6 +65,58 @@ fn a_round_with_the_real_server() {
     }
 }
 
+/// Chapter 6: what a call does not say comes from the settings of the context; lines that were asked for are told with the result.
+#[test]
+fn how_much_a_tool_returns() {
+    let lines = |count: usize| (1..=count).map(|n| format!("line {n:02}\n")).collect::<String>();
+    let cases = [
+        (
+            "read_file",
+            json!({"path": "notes.txt"}),
+            format!("{}... [truncated]", lines(8)),
+            json!({"bytes": 160, "truncated": true}),
+        ),
+        ("read_file", json!({"path": "notes.txt", "max_bytes": 500}), lines(20), json!({"truncated": false})),
+        (
+            "read_file",
+            json!({"path": "notes.txt", "start_line": 2, "end_line": 2}),
+            "line 02\n".to_owned(),
+            json!({"start_line": 2, "end_line": 2}),
+        ),
+        (
+            "list_files",
+            json!({}),
+            "notes.txt (160B)\n(there is more; narrow it down)".to_owned(),
+            json!({"files": 1, "truncated": true}),
+        ),
+        (
+            "list_files",
+            json!({"max_files": 9}),
+            "notes.txt (160B)\nother.txt (0B)".to_owned(),
+            json!({"files": 2, "truncated": false}),
+        ),
+    ];
+    let mut wrong = Vec::new();
+    for (tool, payload, output, details) in cases {
+        let asked = asks_for(tool, payload.clone());
+        let server = agent_zero::start(Version::Old, move |count, _| match count {
+            1 => asked.clone(),
+            _ => "ok".to_owned(),
+        });
+        let world = at(&server);
+        world.write(world.base().join("config.toml"), "[context]\nmax_preview_bytes = 64\nmax_files = 1\n");
+        world.write("notes.txt", lines(20));
+        world.write("other.txt", "");
+        world.run(&exec("go", &["--no-save"]));
+        let result = result(&server, 1);
+        let told = details.as_object().unwrap().iter().all(|(name, value)| result["details"][name] == *value);
+        if result["output"] != output || !told {
+            wrong.push(format!("{tool} {payload}: {result}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// SEC-1, SEC-2, AT-3: what the gate and the workspace keep back goes to the server as `ok: false`.
 #[test]
 fn what_may_not_run_is_told_to_the_server() {
@@ -238,7 +290,8 @@ fn projects_and_profiles() {
 fn settings_of_another_client() {
     let world = world();
     let yaml = "connection:\n  api_url: http://localhost:8000/api_message\n  api_key: hunter2\n  stream: true\n\
-                security:\n  mode: balanced\n  whitelist: ls\nui:\n  wobble: 1\n\
+                security:\n  mode: balanced\n  whitelist: ls\nui:\n  wobble: 1\n  waiting_game: none\n\
+                observer:\n  mode: false\n  model: small\n\
                 projects:\n  demo:\n    security_mode: paranoid\n    api_key: x\n";
     world.write("old.yaml", yaml);
     let output = world.run(&["config", "import", "old.yaml"]);
@@ -252,8 +305,9 @@ fn settings_of_another_client() {
     assert_eq!(
         written,
         "provider = \"agent-zero\"\nconnection.api_url = \"http://localhost:8000/api_message\"\nconnection.stream = true\n\
+         observer.mode = \"off\"\nobserver.model = \"small\"\n\
          projects = { \"demo\" = { \"security_mode\" = \"paranoid\" } }\n\
-         security.mode = \"balanced\"\nsecurity.whitelist = [\"ls\"]\n"
+         security.mode = \"balanced\"\nsecurity.whitelist = [\"ls\"]\nui.waiting_game = \"off\"\n"
     );
     assert_eq!(world.run(&["config", "show"]).code(), Some(0));
     assert_eq!(world.run(&["config", "import", "old.yaml"]).code(), Some(6));

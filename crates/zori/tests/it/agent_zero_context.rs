@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use zori_testkit::agent_zero::{self, KEY, Version};
 use zori_testkit::env::TestEnv;
+use zori_testkit::random::cases;
 use zori_testkit::server::ModelServer;
 
 use crate::world::world;
@@ -124,6 +125,46 @@ fn workspaces_that_are_odd() {
     let message = server.request(0).json()["message"].as_str().expect("a text").to_owned();
     assert!(message.contains("--- notes.txt ---\n***REDACTED***\n"), "{message}");
     assert!(!message.contains("loop/") && !message.contains("KEY=1"), "{message}");
+    assert!(message.ends_with("\n\nUSER: go"), "{message}");
+}
+
+/// Three hundred thousand files (a few thousand where that takes too long): in one folder, and in folders that are too deep. The prompt is sent, and
+/// what is not named is said.
+#[test]
+fn a_workspace_that_is_very_large() {
+    let files = cases(4_000, 300_000);
+    let server = answering();
+    let world = at(&server, "[context]\ninclude_git = false\n");
+    let wide = world.work().join("wide");
+    fs::create_dir(&wide).unwrap();
+    for number in 0..files {
+        // Links to one file are as many names, and much sooner made.
+        match number % 1000 {
+            0 => fs::write(wide.join(format!("f{number:06}")), "x").unwrap(),
+            _ => fs::hard_link(
+                wide.join(format!("f{:06}", number - number % 1000)),
+                wide.join(format!("f{number:06}")),
+            )
+            .unwrap(),
+        }
+    }
+    world.write("0/1/2/3/4/deep.txt", "x");
+    let began = std::time::Instant::now();
+    let output = world.run(&["exec", "--no-save", "--provider", "agent-zero", "-p", "go"]);
+    println!("CB-10: {files} files in {:.1} s: {files} cases", began.elapsed().as_secs_f64());
+    let message = server.request(0).json()["message"].as_str().expect("a text").to_owned();
+    let hash = message.lines().find_map(|line| line.strip_prefix("context_hash: ")).expect("a hash");
+    let bytes = message.find("\n\nUSER: ").expect("the words are behind the block");
+    let said = format!(
+        "Context ready (default/default): files=200, workspace=205B, context={bytes}B, previews=[], hash={}\n\
+         Context: only the first 200 files are named (`context.max_files`)\n",
+        &hash[..8]
+    );
+    assert_eq!((output.code(), &*output.stdout(), &*output.stderr()), (Some(0), "answer 1\n", said.as_str()));
+    let named: Vec<&str> =
+        message.lines().filter(|line| line.ends_with("B)") && line.starts_with("- ")).collect();
+    assert_eq!((named.len(), named[0], named[199]), (200, "- notes.txt (6B)", "- wide/f000198 (1B)"));
+    assert!(message.contains("\n- ... [truncated]\n") && !message.contains("deep.txt"), "{message}");
     assert!(message.ends_with("\n\nUSER: go"), "{message}");
 }
 

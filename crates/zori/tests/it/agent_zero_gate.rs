@@ -8,6 +8,17 @@ use crate::world::world;
 
 /// What becomes of a request: the server reads `ok`, and why not.
 fn outcome(mode: &str, config: &str, tool: &'static str, payload: Value) -> String {
+    outcome_with(None, mode, config, tool, payload)
+}
+
+/// The same where `AGENTZERO_ALLOW_SHELL` is set.
+fn outcome_with(
+    variable: Option<&str>,
+    mode: &str,
+    config: &str,
+    tool: &'static str,
+    payload: Value,
+) -> String {
     let asked = json!({"type": "tool_request", "tool_name": tool, "payload": payload}).to_string();
     let server = agent_zero::start(Version::Old, move |count, _| match count {
         1 => asked.clone(),
@@ -17,6 +28,9 @@ fn outcome(mode: &str, config: &str, tool: &'static str, payload: Value) -> Stri
     world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
     world.set_var("AGENTZERO_API_KEY", KEY);
     world.set_var("AGENTZERO_KEEPALIVE_SECONDS", "0");
+    if let Some(value) = variable {
+        world.set_var("AGENTZERO_ALLOW_SHELL", value);
+    }
     world.write(world.base().join("config.toml"), config);
     world.write("a.txt", "alpha\n");
     world.write(".env", "KEY=1\n");
@@ -73,6 +87,15 @@ fn modes_and_classes() {
         }
     }
     assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
+/// The variable replaces what the config says, in both directions.
+#[test]
+fn the_shell_by_a_variable() {
+    let ran =
+        |value, config| outcome_with(Some(value), "god_mode", config, "shell", json!({"command": "echo hi"}));
+    assert_eq!(["yes", "On", "1"].map(|value| ran(value, "")), ["auto"; 3]);
+    assert_eq!(["no", "0", "2"].map(|value| ran(value, SHELL)), ["off"; 3]);
 }
 
 /// SEC-3, SEC-6, SEC-7: whole leading words, nothing behind them that starts something else, and the blacklist in every mode.

@@ -267,16 +267,20 @@ fn slash_commands() {
       /effort [LEVEL]   Show or change how much the model thinks
       /login [PROVIDER] Store a key, or log in, and go on with it
       /mode [NAME]      Show or change the permission mode; --save behind it keeps it for later chats
+      /security [MODE|shell] Show the mode and whether shell commands may run, or change either for this chat
       /permissions      Show the mode and the rules, and where they come from
       /config           Show each setting that is set, and where it comes from
       /init             Have the model write AGENTS.md for this project
       /image PATH       Show the model an image with the next prompt, or with words behind the path
+      /upload [--send] PATH Copy a file into the folder uploads/ of this project; --send: to an Agent Zero server, too
+      /ml [TEXT]        Write several lines; an empty one sends them as one message
+      /observer, /ai_observer [info|on|off|MODE] Show or change the summary of the workspace that an Agent Zero server is sent
       /agents           List the sub-agents that were described
       /skills           List the skills and the custom commands
-      /skill NAME [TASK]Have the model follow a skill
+      /skill NAME [TASK] Have the model follow a skill
       /hooks            List the programs that are told what happens
       /jobs [kill ID]   List the commands that run in the background, or end one
-      /mcp [reconnect|enable|disable|log NAME]List the MCP servers, or change one
+      /mcp [reconnect|enable|disable|login|logout|log NAME] List the MCP servers, or change one
       /status           Show model, session, root, sandbox and usage
       /context          Show how much of the model's window is used, and by what
       /doctor           Check that everything is there that a run needs
@@ -284,6 +288,7 @@ fn slash_commands() {
       /graph [NAME]     Show what is known of things in this project, and what sessions were about
       /index [WORDS]    Find code in the project's index, `build` or `clear` it; without words: how much is indexed
       /log [N]          Show what was decided and what ran, from the audit log
+      /debug-dump [off] Write every request, response and tool result to a file, or stop doing so
       /feedback         Put together a folder that helps to understand a problem; nothing is sent
       /demo             Watch a scripted model at work; needs no key
       /cost             Show tokens, cache hits and money of this session

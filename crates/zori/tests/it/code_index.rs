@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
+use zori_testkit::reply::Reply;
 use zori_testkit::running::{Stdin, Stdout};
+use zori_testkit::server::ModelServer;
 
 use crate::world::{with_model, world};
 
@@ -49,7 +51,9 @@ fn from_files_to_what_is_found() {
     src/config.rs:2-4  function pub fn load_config(path: &str) -> Config
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.run(&["index", "search", "retry after"]), @"
+    let together = world.run(&["index", "search", "retry after"]).to_string();
+    assert_eq!(world.run(&["index", "search", "retry", "after"]).to_string(), together);
+    insta::assert_snapshot!(together, @"
     src/http.ts:2-2  method retryAfter(seconds: number)
     [exit status: 0]
     ");
@@ -136,29 +140,52 @@ fn the_model_searches_and_maps() {
     assert!(!offers(6), "switched off");
 }
 
-/// FR-001: the workers of a project that has work for them run without `--bare`, and none does with it, from the start of the process to
-/// its end. The reader of standard input is not one of them.
+/// IDX-10: code is found by what it is like, by the vectors of a model; where that does not answer, names and words are left. No secret goes to it.
 #[test]
-fn fr_001_bare_starts_no_worker() {
-    let both = |name: &str| [format!("{name} close"), format!("{name} open")];
-    let all: Vec<String> = ["worker.index"].into_iter().flat_map(both).collect();
-    for (args, wanted) in [(&["--json"][..], &all[..]), (&["--json", "--bare"], &[])] {
-        let (mut world, _model) = with_model([anthropic::text("Done.")]);
-        project(&world);
-        world.run(&["index", "build"]).success();
-        let trace = world.tmp().join("trace");
-        world.set_var("ZORI_TRACE", &trace);
-        world.run_with_stdin(args, "hi\n").success();
-        let lines = std::fs::read_to_string(&trace).expect("there is a reader in any case");
-        let line = |line: &str| {
-            let line: Value = serde_json::from_str(line).expect("a line is JSON");
-            format!("{} {}", line["span"].as_str().unwrap_or("?"), line["event"].as_str().unwrap_or("?"))
+fn found_by_likeness() {
+    let server = ModelServer::answering(|request| {
+        let texts = request.json()["input"].as_array().expect("texts").clone();
+        let vector = |(index, text): (usize, &Value)| {
+            let text = text.as_str().expect("a text");
+            assert!(!text.contains("ghp_"), "{text}");
+            let birds = f64::from(u8::from(["heron", "egret"].iter().any(|word| text.contains(word))));
+            json!({"index": index, "embedding": [birds, 1.0 - birds, 0.1]})
         };
-        let mut spans: Vec<String> = lines.lines().map(line).collect();
-        spans.retain(|span| !span.starts_with("worker.stdin"));
-        spans.sort();
-        assert_eq!(spans, wanted, "{args:?}");
-    }
+        let data: Vec<Value> = texts.iter().enumerate().map(vector).collect();
+        Reply::json(200, json!({"data": data}))
+    });
+    let (mut world, model) = with_model([
+        anthropic::tool_use("toolu_1", "code_search", json!({"query": "egret"})),
+        anthropic::text("Found."),
+    ]);
+    world.write(world.work().join("pond.rs"), "/// The heron waits.\npub fn waits() {}\n");
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    world.write(world.work().join("soup.rs"), format!("pub const TOKEN: &str = \"{token}\";\n"));
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
+    world.set_var("OPENAI_API_KEY", "sk-embed-0123456789");
+    world.run(&["index", "build"]).success();
+    insta::assert_snapshot!(world.run(&["index", "search", "egret"]), @"
+    Nothing fits.
+    [exit status: 0]
+    ");
+    let config =
+        "provider = \"anthropic\"\n[memory]\nembedder = \"openai:concepts\"\n[index]\nvectors = true\n";
+    world.write(world.base().join("config.toml"), config);
+    insta::assert_snapshot!(world.run(&["index", "build"]), @"
+    2 files indexed, 2 symbols (0 changed, 0 gone)
+    2 chunks got vectors
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "search", "egret"]), @"
+    pond.rs:1-2  /// The heron waits.
+    [exit status: 0]
+    ");
+    world.run(&["exec", "-p", "ask"]).success();
+    assert!(model.request(1).conversation().contains("pond.rs:1-2"), "{}", model.request(1).conversation());
+    world.set_var("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    let without = world.run(&["index", "search", "waits"]).success();
+    assert!(without.stderr().contains("Searching code without vectors of a model: "), "{without}");
+    assert_eq!(without.stdout().lines().count(), 1, "{without}");
 }
 
 /// IDX-5: what changes between turns is in the index without a call, and `exec` starts nothing by itself.

@@ -337,6 +337,9 @@ fn init_writes_every_key_as_a_comment() {
     # The code index of a project: used once `index build` was run there, always, or never.
     # index.enabled = "auto"
 
+    # Find code by likeness, too: by vectors of `memory.embedder`, else of the built-in embedder.
+    # index.vectors = true
+
     # Chat line by line, without a screen: for screen readers and simple terminals.
     # ui.plain = true
 
@@ -364,6 +367,9 @@ fn init_writes_every_key_as_a_comment() {
     # What plays in the panel while a turn runs; F3 plays it, too.
     # ui.waiting_game = "invaders"
 
+    # Whether the lines of the panel's feed begin with their time.
+    # ui.show_timestamps = true
+
     # Whether the panel shows what the provider says of its work in the chat, too, not in the feed alone.
     # ui.status_in_chat = true
 
@@ -387,6 +393,9 @@ fn init_writes_every_key_as_a_comment() {
 
     # Further folders of custom commands, beside `commands` in the base directory; `import` adds some.
     # commands.paths = ["~/.claude/commands"]
+
+    # Further folders of sub-agents, beside `agents` in the base directory; `import` adds some.
+    # agents.paths = ["~/.claude/agents"]
 
     # Further folders of skills, beside `skills` in the base directory and `~/.agents/skills`.
     # skills.paths = ["~/.claude/skills"]
@@ -540,6 +549,21 @@ fn init_writes_every_key_as_a_comment() {
 
     # When.
     # observer.mode = "automatic"
+
+    # Shown by `/observer`, for other clients; without effect.
+    # observer.type = "agent_zero"
+
+    # The same.
+    # observer.provider = "agent_zero"
+
+    # The same.
+    # observer.model = "gpt-4o-mini"
+
+    # The same.
+    # observer.endpoint = ""
+
+    # The same.
+    # observer.path = ""
 
     # A model that the catalogue does not have, or has wrong; as many lines, or tables `[models.".."]`, as you like.
     # models."ollama:qwen3" = { context_window = 32768, max_output = 8192, images = false }

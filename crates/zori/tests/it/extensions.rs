@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::mcp::scripted_server;
+use zori_testkit::output::CommandOutput;
+use zori_testkit::pty::Size;
+use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;
 
 use crate::world::{with_model, world};
@@ -259,61 +262,173 @@ fn instructions_of_other_agents() {
     assert!(system(&server, 1).contains("Only these") && !system(&server, 1).contains("The rules"));
 }
 
-/// EXT-31 to EXT-33: three homes, nothing secret copied but into the vault, nothing trusted, nothing twice.
+/// CUS-3: `allowed-tools` narrows the turn of a command, its own commands included, and nothing after it.
+#[test]
+fn allowed_tools_narrow_a_command() {
+    let bash =
+        |id: &str, command: &str| Reply::from(anthropic::tool_use(id, "bash", json!({"command": command})));
+    let (world, model) = with_model([
+        bash("t1", "touch made"),
+        bash("t2", "mkdir made-by-rule"),
+        anthropic::text("Done.").into(),
+    ]);
+    world.write(world.base().join("commands/fix.md"), "---\nallowed-tools: Bash(mkdir:*)\n---\nFix it.\n");
+    world.write(world.base().join("commands/own.md"), "---\nallowed-tools: Read\n---\nSee !`touch own`.\n");
+    let run = |prompt: &str| world.run(&["exec", "-p", prompt, "--no-save", "--sandbox", "off"]);
+    run("/fix").success();
+    let result = |at: usize| model.request(at).messages().pop().expect("messages")["content"][0].to_string();
+    let denied = "the command /fix allows `Bash(mkdir:*)` and what only looks, and this is XF";
+    assert!(result(1).contains(denied), "{}", result(1));
+    assert!(!world.work().join("made").exists() && world.work().join("made-by-rule").exists());
+    let own = run("/own");
+    assert_eq!(own.code(), Some(2), "{own}");
+    assert!(own.stderr().contains("the command /own allows `Read` and what only looks"), "{own}");
+    assert!(!world.work().join("own").exists());
+}
+
+/// Homes of all six agents, with a secret in each (EXT-33).
+fn six_homes(world: &TestEnv) {
+    let home = world.home();
+    let write = |path: &str, text: &str| {
+        world.write(home.join(path), text);
+    };
+    write(
+        ".claude.json",
+        r#"{"mcpServers": {
+            "git hub": {"command": "no/such/npx", "args": ["-y", "server"], "env": {"GITHUB_TOKEN": "planted-secret-1"}},
+            "plain": {"type": "http", "url": "https://mcp.example/mcp"},
+            "argv": {"command": "x", "args": ["--api-key=planted-secret-2"]}}}"#,
+    );
+    write(".claude/CLAUDE.md", "mine");
+    write(".claude/commands/a.md", "A");
+    write(".claude/agents/reviewer.md", "---\nname: reviewer\ndescription: Reviews\n---\nReview.\n");
+    write(".claude/skills/pdf/SKILL.md", "---\ndescription: d\n---\nB\n");
+    write(
+        ".claude/settings.json",
+        r#"{"permissions":{"allow":["Bash(ls)"],"deny":["Read(.env)", "Bsh(rm)"]},"hooks":{},"env":{"KEY":"planted-secret-3"}}"#,
+    );
+    write(
+        ".codex/config.toml",
+        "[mcp_servers.docs]\nurl = \"https://docs.example\"\nbearer_token_env_var = \"DOCS\"\n\
+         [mcp_servers.docs.http_headers]\nX-Key = \"planted-secret-4\"\n\
+         [mcp_servers.docs.env_http_headers]\nX-Team = \"TEAM\"\n",
+    );
+    write(
+        ".gemini/settings.json",
+        r#"{"mcpServers":{"old":{"url":"https://old.example/sse","headers":{"X-Api-Key":"planted-secret-5"}}}} // mine"#,
+    );
+    write(
+        ".config/opencode/opencode.jsonc",
+        r#"{ // local ones
+            "mcp": {"local": {"type": "local", "command": ["sh", "server.sh"], "environment": {"A_TOKEN": "planted-secret-6", "B": "{env:B}"}},
+                "gone": {"type": "remote", "url": "https://gone.example/{env:X}"},}}"#,
+    );
+    write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers": {"cursor": {"command": "${userHome}/bin/x", "env": {"PASSWORD": "planted-secret-7", "C": "${env:C}"}}}}"#,
+    );
+    write(
+        ".config/Code/User/mcp.json",
+        r#"{"inputs": [{"type": "promptString", "id": "api-key", "password": true}],
+            "servers": {"code": {"type": "http", "url": "https://code.example/mcp", "headers": {"Authorization": "Bearer ${input:api-key}", "X-Token": "planted-secret-8"}}}}"#,
+    );
+}
+
+/// Returns the config file, with paths of this test rewritten.
+fn config(world: &TestEnv) -> String {
+    world.rewrite().apply(&world.read(world.base().join("config.toml")))
+}
+
+/// Nothing of what was planted is in a file of ours or in an output.
+fn nothing_planted(world: &TestEnv, output: &CommandOutput) {
+    assert!(!output.to_string().contains("planted"), "{output}");
+    for entry in fs::read_dir(world.base()).expect("it is there").flatten() {
+        if entry.path().is_file() {
+            let text = String::from_utf8_lossy(&fs::read(entry.path()).expect("a file of ours")).into_owned();
+            assert!(!text.contains("planted-secret"), "{:?}", entry.file_name());
+        }
+    }
+}
+
+/// EXT-31 to EXT-33: six homes, nothing secret copied but into the vault, nothing trusted, nothing twice.
 #[test]
 fn what_other_agents_left() {
     let world = world();
-    let home = world.home();
-    world.write(
-        home.join(".claude.json"),
-        json!({"mcpServers": {
-            "git hub": {"command": "npx", "args": ["-y", "server"], "env": {"GITHUB_TOKEN": "planted-secret-1"}},
-            "plain": {"type": "http", "url": "https://mcp.example/mcp"},
-            "argv": {"command": "x", "args": ["--api-key=planted-secret-2"]}}})
-        .to_string(),
-    );
-    world.write(home.join(".claude/CLAUDE.md"), "mine");
-    world.write(home.join(".claude/commands/a.md"), "A");
-    world.write(home.join(".claude/skills/pdf/SKILL.md"), "---\ndescription: d\n---\nB\n");
-    world.write(
-        home.join(".claude/settings.json"),
-        r#"{"permissions":{"allow":["Bash(ls)"],"deny":["Read(.env)"]},"hooks":{},"env":{"KEY":"planted-secret-3"}}"#,
-    );
-    world.write(
-        home.join(".codex/config.toml"),
-        "[mcp_servers.docs]\nurl = \"https://docs.example\"\nbearer_token_env_var = \"DOCS\"\n[mcp_servers.docs.http_headers]\nX-Key = \"planted-secret-4\"\n",
-    );
-    world.write(
-        home.join(".gemini/settings.json"),
-        r#"{"mcpServers":{"old":{"url":"https://old.example/sse"}}}"#,
-    );
+    six_homes(&world);
     let dry = world.run(&["import", "--dry-run"]).success();
-    assert!(
-        dry.stdout().starts_with("Would import 8: MCP server git_hub from ")
-            && !dry.stdout().contains("planted"),
-        "{dry}"
-    );
+    insta::assert_snapshot!(dry, @"
+    MCP servers, none of them trusted:
+      git_hub: no/such/npx -y server  ($HOME/.claude.json)
+        it runs whatever is newest: no version is named
+        a secret stands there, which belongs into the vault: mcp.git_hub.GITHUB_TOKEN
+        missing: the program `no/such/npx`
+      plain: https://mcp.example/mcp  ($HOME/.claude.json)
+      docs: https://docs.example  ($HOME/.codex/config.toml)
+        a secret stands there, which belongs into the vault: mcp.docs.X-Key
+        missing: the variable TEAM, or `zori vault set TEAM`
+        missing: the variable DOCS, or `zori vault set DOCS`
+      old: https://old.example/sse  ($HOME/.gemini/settings.json)
+        a secret stands there, which belongs into the vault: mcp.old.X-Api-Key
+      local: sh server.sh  ($HOME/.config/opencode/opencode.jsonc)
+        a secret stands there, which belongs into the vault: mcp.local.A_TOKEN
+        missing: the variable B, or `zori vault set B`
+      cursor: $HOME/bin/x  ($HOME/.cursor/mcp.json)
+        a secret stands there, which belongs into the vault: mcp.cursor.PASSWORD
+        missing: the program `$HOME/bin/x`
+        missing: the variable C, or `zori vault set C`
+      code: https://code.example/mcp  ($HOME/.config/Code/User/mcp.json)
+        a secret stands there, which belongs into the vault: mcp.code.X-Token
+        missing: `zori vault set api-key`
+    Read where they are, and not copied:
+      skills: ~/.claude/skills
+      commands: ~/.claude/commands
+      agents: ~/.claude/agents
+      instructions: ~/.claude/CLAUDE.md
+    Rules:
+      deny Read(.env)
+    Rules that let something run, each asked about by itself:
+      allow Bash(ls)
+    Note: MCP server argv of claude is left out: there is a secret in its command line; give it by a variable
+    Note: `hooks` of claude is left out: it is never taken over
+    Note: `env` of claude is left out: it is never taken over
+    Note: MCP server gone of opencode is left out: its address has variables in it; write them out
+    Note: a rule is left out: permissions.deny: rule `Bsh(rm)`: there is no tool `Bsh`; did you mean `Bash`?
+    [exit status: 0]
+    ");
     assert!(!world.base().exists(), "a dry run writes nothing");
+    insta::assert_snapshot!(world.run(&["import", "--only", "rules"]), @"
+    ------- stderr -------
+    Error: `import` has to be confirmed, and nobody agreed
+    Hint: add `--yes`, or look first with `--dry-run`
+    [exit status: 2]
+    ");
+    assert!(!world.base().join("config.toml").exists());
     world.run(&["vault", "init"]).success();
     let output = world.run(&["import", "--store-secrets", "--yes"]).success();
     insta::assert_snapshot!(output, @"
     Imported MCP server git_hub from $HOME/.claude.json, with a secret that belongs into the vault
     Imported MCP server plain from $HOME/.claude.json
     Imported MCP server docs from $HOME/.codex/config.toml, with a secret that belongs into the vault
-    Imported MCP server old from $HOME/.gemini/settings.json
+    Imported MCP server old from $HOME/.gemini/settings.json, with a secret that belongs into the vault
+    Imported MCP server local from $HOME/.config/opencode/opencode.jsonc, with a secret that belongs into the vault
+    Imported MCP server cursor from $HOME/.cursor/mcp.json, with a secret that belongs into the vault
+    Imported MCP server code from $HOME/.config/Code/User/mcp.json, with a secret that belongs into the vault
     Imported skills.paths += ~/.claude/skills
     Imported commands.paths += ~/.claude/commands
+    Imported agents.paths += ~/.claude/agents
     Imported instructions.user_files += ~/.claude/CLAUDE.md
     Imported permissions.deny += Read(.env)
     Note: MCP server argv of claude is left out: there is a secret in its command line; give it by a variable
-    Note: the allow rules of claude are left out (1); add those you want to `permissions.allow` yourself
     Note: `hooks` of claude is left out: it is never taken over
     Note: `env` of claude is left out: it is never taken over
+    Note: MCP server gone of opencode is left out: its address has variables in it; write them out
+    Note: a rule is left out: permissions.deny: rule `Bsh(rm)`: there is no tool `Bsh`; did you mean `Bash`?
+    Note: rules that let something run are left out (1): on a terminal, `zori import` asks about each
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.read(world.base().join("config.toml")), @r#"
+    insta::assert_snapshot!(config(&world), @r#"
     [mcp.servers.git_hub]
-    command = "npx"
+    command = "no/such/npx"
     args = ["-y", "server"]
     env = { "GITHUB_TOKEN" = "vault:mcp.git_hub.GITHUB_TOKEN" }
 
@@ -322,11 +437,25 @@ fn what_other_agents_left() {
 
     [mcp.servers.docs]
     url = "https://docs.example"
-    headers = { "X-Key" = "vault:mcp.docs.X-Key", "Authorization" = "Bearer ${vault:DOCS}" }
+    headers = { "X-Key" = "vault:mcp.docs.X-Key", "X-Team" = "${vault:TEAM}", "Authorization" = "Bearer ${vault:DOCS}" }
 
     [mcp.servers.old]
     url = "https://old.example/sse"
     transport = "sse"
+    headers = { "X-Api-Key" = "vault:mcp.old.X-Api-Key" }
+
+    [mcp.servers.local]
+    command = "sh"
+    args = ["server.sh"]
+    env = { "A_TOKEN" = "vault:mcp.local.A_TOKEN", "B" = "${vault:B}" }
+
+    [mcp.servers.cursor]
+    command = "$HOME/bin/x"
+    env = { "PASSWORD" = "vault:mcp.cursor.PASSWORD", "C" = "${vault:C}" }
+
+    [mcp.servers.code]
+    url = "https://code.example/mcp"
+    headers = { "Authorization" = "Bearer ${vault:api-key}", "X-Token" = "vault:mcp.code.X-Token" }
 
     [skills]
     paths = ["~/.claude/skills"]
@@ -334,20 +463,151 @@ fn what_other_agents_left() {
     [commands]
     paths = ["~/.claude/commands"]
 
+    [agents]
+    paths = ["~/.claude/agents"]
+
     [instructions]
     user_files = ["~/.claude/CLAUDE.md"]
 
     [permissions]
     deny = ["Read(.env)"]
     "#);
-    let all = fs::read_dir(world.base()).expect("it is there").flatten();
-    for entry in all.filter(|entry| entry.path().is_file()) {
-        let text = String::from_utf8_lossy(&fs::read(entry.path()).expect("a file of ours")).into_owned();
-        assert!(!text.contains("planted-secret"), "{:?}", entry.file_name());
-    }
-    assert!(!output.stdout().contains("planted") && !output.stderr().contains("planted"));
+    nothing_planted(&world, &dry);
+    nothing_planted(&world, &output);
     let github = world.run(&["vault", "get", "mcp.git_hub.GITHUB_TOKEN", "--reveal"]).success().stdout();
     assert_eq!(github, "planted-secret-1\n");
     let again = world.run(&["import", "--yes"]).success().stdout();
     assert!(again.ends_with("There is nothing to import.\n"), "{again}");
+}
+
+/// What a user of Claude Code has: a server, a skill, a command, a sub-agent, rules and instructions.
+fn claude_home(world: &TestEnv, env: &Value) {
+    let home = world.home();
+    let script = scripted_server(world);
+    let servers = json!({"mcpServers": {"sums": {"command": "sh", "args": [script], "env": env}}});
+    world.write(home.join(".claude.json"), servers.to_string());
+    world.write(home.join(".claude/CLAUDE.md"), "Always greet first.\n");
+    world.write(home.join(".claude/commands/fix.md"), "Fix issue $1.\n");
+    world.write(
+        home.join(".claude/agents/reviewer.md"),
+        "---\nname: reviewer\ndescription: Reviews\n---\nReview.\n",
+    );
+    skill(world, &home.join(".claude/skills"), "pdf", "");
+    let rules = json!({"permissions": {"deny": ["Bash(curl:*)"], "ask": ["Bash(git push:*)"], "defaultMode": "bypassPermissions"},
+        "enableAllProjectMcpServers": true});
+    world.write(home.join(".claude/settings.json"), rules.to_string());
+}
+
+/// "Done means" of issue 22: three questions, and everything works; nothing else was taken over.
+#[test]
+fn a_user_of_claude_code_moves_in() {
+    let call = |id: &str, name: &str, input: Value| Reply::from(anthropic::tool_use(id, name, input));
+    let (world, model) = with_model([
+        call("t1", "mcp__sums__add", json!({"a": 1, "b": 2})),
+        call("t2", "bash", json!({"command": "curl https://example.com"})),
+        anthropic::text("Done.").into(),
+    ]);
+    claude_home(&world, &json!({}));
+    let mut pty = world.pty(&["import"], Size { rows: 50, cols: 160 });
+    pty.wait_for("Add 1 MCP server? [y/N] ").send("y\r");
+    pty.wait_for("Use these 4? [y/N] ").send("y\r");
+    pty.wait_for("Add 2 rules? [y/N] ").send("y\r");
+    let (status, drawn) = pty.finish();
+    assert!(status.success(), "{drawn}");
+    insta::assert_snapshot!(drawn.replace('\r', ""), @"
+    MCP servers, none of them trusted:
+      sums: sh $TMP/server.sh  ($HOME/.claude.json)
+    Add 1 MCP server? [y/N] y
+    Read where they are, and not copied:
+      skills: ~/.claude/skills
+      commands: ~/.claude/commands
+      agents: ~/.claude/agents
+      instructions: ~/.claude/CLAUDE.md
+    Use these 4? [y/N] y
+    Rules:
+      deny Bash(curl:*)
+      ask Bash(git push:*)
+    Add 2 rules? [y/N] y
+    Imported MCP server sums from $HOME/.claude.json
+    Imported skills.paths += ~/.claude/skills
+    Imported commands.paths += ~/.claude/commands
+    Imported agents.paths += ~/.claude/agents
+    Imported instructions.user_files += ~/.claude/CLAUDE.md
+    Imported permissions.deny += Bash(curl:*)
+    Imported permissions.ask += Bash(git push:*)
+    ");
+    insta::assert_snapshot!(config(&world), @r#"
+    [mcp.servers.sums]
+    command = "sh"
+    args = ["$TMP/server.sh"]
+
+    [skills]
+    paths = ["~/.claude/skills"]
+
+    [commands]
+    paths = ["~/.claude/commands"]
+
+    [agents]
+    paths = ["~/.claude/agents"]
+
+    [instructions]
+    user_files = ["~/.claude/CLAUDE.md"]
+
+    [permissions]
+    ask = ["Bash(git push:*)"]
+    deny = ["Bash(curl:*)"]
+    "#);
+    world.run(&["exec", "-p", "/fix 42", "--no-save", "--permission-mode", "yolo"]).success();
+    assert_eq!(last_prompt(&model, 0), "Fix issue 42.");
+    let system = system(&model, 0);
+    assert!(system.contains("Always greet first.") && system.contains("Fill pdf forms"), "{system}");
+    let result = |at: usize| model.request(at).messages().pop().expect("messages")["content"][0].to_string();
+    assert!(result(1).contains("\"3\""), "{}", result(1));
+    assert!(result(2).contains("Bash(curl:*)"), "{}", result(2));
+    assert!(model.request(0).json()["tools"].to_string().contains("reviewer"), "the sub-agent is known");
+    assert_eq!(
+        world.run(&["mcp", "list"]).success().stdout(),
+        "sums  user  sh $TMP/server.sh  not checked\n"
+    );
+}
+
+/// EXT-32, EXT-33: secrets and rules that let something run have questions of their own, and a no to all changes nothing.
+#[test]
+fn what_is_asked_by_itself() {
+    let world = world();
+    claude_home(&world, &json!({"LICENCE_TOKEN": "planted-secret-9"}));
+    let rules = json!({"permissions": {"allow": ["Bash(ls:*)", "Bash(make test)"]}});
+    world.write(world.home().join(".claude/settings.json"), rules.to_string());
+    let size = Size { rows: 50, cols: 160 };
+    let mut pty = world.pty(&["import"], size);
+    pty.wait_for("Add 1 MCP server? [y/N] ").send("\r");
+    pty.wait_for("Use these 4? [y/N] ").send("n\r");
+    pty.wait_for("Let `Bash(ls:*)` run without a question? [y/N] ").send("\r");
+    pty.wait_for("Let `Bash(make test)` run without a question? [y/N] ").send("\r");
+    let (status, drawn) = pty.finish();
+    assert_eq!(status.code(), Some(1), "{drawn}");
+    assert!(
+        drawn.contains("nothing was changed, as you said") && !world.base().join("config.toml").exists(),
+        "{drawn}"
+    );
+    let mut pty = world.pty(&["import"], size);
+    pty.wait_for("Add 1 MCP server? [y/N] ").send("y\r");
+    pty.wait_for("Make a vault (").wait_for("put 1 secret into it?").send("y\r");
+    pty.wait_for("Use these 4? [y/N] ").send("\r");
+    pty.wait_for("Let `Bash(ls:*)` run without a question? [y/N] ").send("\r");
+    pty.wait_for("Let `Bash(make test)` run without a question? [y/N] ").send("yes\r");
+    let (status, drawn) = pty.finish();
+    assert!(status.success() && !drawn.contains("planted"), "{drawn}");
+    insta::assert_snapshot!(config(&world), @r#"
+    [mcp.servers.sums]
+    command = "sh"
+    args = ["$TMP/server.sh"]
+    env = { "LICENCE_TOKEN" = "vault:mcp.sums.LICENCE_TOKEN" }
+
+    [permissions]
+    allow = ["Bash(make test)"]
+    "#);
+    let value = world.run(&["vault", "get", "mcp.sums.LICENCE_TOKEN", "--reveal"]).success();
+    assert_eq!(value.stdout(), "planted-secret-9\n");
+    nothing_planted(&world, &world.run(&["mcp", "list", "--check"]).success());
 }

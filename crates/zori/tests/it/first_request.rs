@@ -30,6 +30,7 @@ fn what_is_looked_at_as_root() {
     statx $WORK
     statx $BASE
     statx $BASE/config.toml
+    statx $BASE/prices.toml
     statx $BASE
     getcwd $WORK
     statx $WORK
@@ -57,8 +58,7 @@ fn what_is_looked_at_as_root() {
     readlink $BASE
     statx $WORK/.zori
     statx $WORK/.git
-    statx $BASE/projects/$PROJECT/index
-    statx $BASE/schedules/$PROJECT
+    statx $BASE/uses/$PROJECT
     openat $BASE/sessions/s.lock
     mkdir $BASE/sessions
     mkdir $BASE
@@ -66,7 +66,6 @@ fn what_is_looked_at_as_root() {
     openat $BASE/sessions/s.lock
     statx $BASE/sessions/s.lock
     statx $BASE/sessions/s.jsonl
-    statx $BASE/projects/$PROJECT/memory
     openat $BASE/projects/$PROJECT/undo/restore
     statx $BASE/projects/$PROJECT/undo
     readlink $HOME
@@ -86,13 +85,12 @@ fn look(world: &TestEnv, call: &Call) -> Option<String> {
     });
     let shown = found.or_else(|| path.starts_with("/etc/zori").then(|| path.to_owned()))?;
     // The name of a project's folder is the hash of its path.
-    let shown =
-        ["/projects/", "/schedules/"].iter().fold(shown, |shown, folder| match shown.split_once(folder) {
-            Some((before, after)) => {
-                let rest = after.split_once('/').map_or(String::new(), |(_, rest)| format!("/{rest}"));
-                format!("{before}{folder}$PROJECT{rest}")
-            }
-            None => shown,
-        });
+    let shown = ["/projects/", "/uses/"].iter().fold(shown, |shown, folder| match shown.split_once(folder) {
+        Some((before, after)) => {
+            let rest = after.split_once('/').map_or(String::new(), |(_, rest)| format!("/{rest}"));
+            format!("{before}{folder}$PROJECT{rest}")
+        }
+        None => shown,
+    });
     Some(format!("{} {shown}", call.name))
 }

@@ -2,9 +2,14 @@
 
 use serde_json::{Value, json};
 use zori_testkit::anthropic::{self, Message};
+use zori_testkit::env::TestEnv;
 use zori_testkit::pty::Size;
+use zori_testkit::reply::Reply;
+use zori_testkit::server::ModelServer;
 
 use crate::chat::screen::{over, type_line};
+use crate::memory::said;
+use crate::screen_stage::Person;
 use crate::sessions::saved;
 use crate::world::{with_model, world};
 
@@ -129,7 +134,7 @@ fn a_budget_with_a_model_of_unknown_price() {
     ------- stderr -------
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
     Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
-    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
+    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file or in `prices.toml`, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     [exit status: 2]
     ");
@@ -187,7 +192,7 @@ fn in_the_chat() {
     you> /model claude-next
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
     Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
-    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
+    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file or in `prices.toml`, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     you> hi again
     Two.
@@ -237,6 +242,98 @@ fn a_budget_for_a_day_over_several_processes() {
     assert_eq!(paid, 140);
 }
 
+/// COST-2: requests beside a turn are refused, too: a recap, a question by the way, a handoff.
+#[test]
+fn a_budget_for_a_day_is_for_requests_beside_turns_too() {
+    let (world, model) = with_model(["One.", "Two."].map(anthropic::text));
+    world.write(world.base().join("config.toml"), "[cost]\nmax_daily_usd = 0.0001\n");
+    let output = world.run_with_stdin(&["--json", "--session", "s"], "hi\nhi\n/recap\n");
+    let events: Vec<Value> =
+        output.stdout().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let spent = "Reached the budget of $0.000100 for a day: $0.000140 spent today, in all projects (`cost.max_daily_usd`)";
+    let last: Vec<_> =
+        events[events.len() - 2..].iter().map(|event| (&event["type"], &event["message"])).collect();
+    assert_eq!(last, [(&json!("error"), &json!(spent)), (&json!("cost"), &Value::Null)], "{output}");
+    let handoff = world.run(&["handoff", "--from-session", "s", "--goal", "go on", "--output", "json"]);
+    let answer: Value = serde_json::from_str(&handoff.stdout()).expect("an envelope");
+    assert_eq!(answer["meta"]["written_by"], json!({"model": null, "reason": spent}), "{handoff}");
+    let mut person = Person::open(&world, &["--continue"]);
+    person.says("/btw what is the capital of France?").sees("Reached the budget of $0.000100 for a day");
+    person.leaves();
+    assert_eq!(model.count(), 2, "nothing was sent");
+}
+
+/// COST-1: what an embedder is asked is in the ledger, at the vendor's price, and is refused when the day's budget is spent. One whose price nobody knows
+/// is refused at the start.
+#[test]
+fn a_budget_for_a_day_counts_an_embedder() {
+    let mut world = world();
+    let server = ModelServer::answering(|request| {
+        let texts = request.json()["input"].as_array().expect("texts").len();
+        let vector = |index| json!({"index": index, "embedding": [1.0, 0.5]});
+        let data: Vec<Value> = (0..texts).map(vector).collect();
+        Reply::json(200, json!({"data": data, "usage": {"prompt_tokens": 1000, "total_tokens": 1000}}))
+    });
+    said(&world, "monday", "Which heron?", "That one waits.");
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
+    world.set_var("OPENAI_API_KEY", "sk-embed-0123456789");
+    let config = |model: &str, most: &str| {
+        format!("[cost]\nmax_daily_usd = {most}\n[memory]\nembedder = \"openai:{model}\"\n")
+    };
+    world.write(world.base().join("config.toml"), config("text-embedding-3-small", "0.00005"));
+    let spent = |world: &TestEnv| {
+        let database = zori_index::Database::open(&zori_index::database_path(world.base())).unwrap();
+        zori_index::ProjectStore::new(database, &world.work()).unwrap().spent_since(0).unwrap()
+    };
+    // One request to know the length of its vectors, and one for the two messages.
+    world.run(&["memory", "rebuild"]).success();
+    assert_eq!((server.count(), spent(&world)), (2, 40));
+    world.run(&["memory", "search", "heron"]).success();
+    assert_eq!((server.count(), spent(&world)), (3, 60));
+    let refused = world.run(&["memory", "search", "heron"]).success();
+    assert!(
+        refused.stderr().contains(
+            "Searching memory without vectors of a model: Reached the budget of $0.000050 for a day"
+        ),
+        "{refused}"
+    );
+    world.write(world.base().join("config.toml"), config("unheard-of", "5"));
+    insta::assert_snapshot!(world.run(&["memory", "search", "heron"]), @r#"
+    ------- stderr -------
+    Error: the price of `openai:unheard-of` is not known, so that a budget cannot be kept
+    Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
+    Hint: say what it costs in a table `[models."PROVIDER:MODEL"]` of the config file or in `prices.toml`, or set `allow_unpriced`
+    Hint: `--max-tokens-total N` limits tokens instead
+    [exit status: 2]
+    "#);
+    assert_eq!(server.count(), 3);
+}
+
+/// COST-5: what models cost by `prices.toml`; a file that cannot be understood is refused with its place.
+#[test]
+fn prices_of_ones_own() {
+    let (world, _model) = with_model([anthropic::text("One.")]);
+    world.write(
+        world.base().join("prices.toml"),
+        "as_of = \"2026-11-18\"\n\n[\"anthropic:claude-\"]\ninput = 1000\noutput = 2000\n",
+    );
+    let output = world.run(&["exec", "--json", "-p", "hi"]).success();
+    let cost: Value = serde_json::from_str(output.stdout().lines().last().expect("a line")).unwrap();
+    assert_eq!(cost["estimated_usd"], json!(0.02), "{output}");
+    let shown = world.run(&["models", "show", "claude-haiku-4-5", "--output", "plain"]).stdout();
+    let price = shown.lines().find(|line| line.starts_with("Prices:")).expect("they are shown");
+    assert_eq!(
+        price,
+        "Prices:         $1000.00 in, $2000.00 out, $1000.00 read from cache, $1000.00 written to cache, for a million tokens (prices.toml, as of 2026-11-18)"
+    );
+    world.write(world.base().join("prices.toml"), "[\"gpt-5\"]\ninput = 1\n");
+    insta::assert_snapshot!(world.run(&["exec", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: $BASE/prices.toml:1:1: `gpt-5`: `output` is missing
+    [exit status: 2]
+    ");
+}
+
 /// What cannot be counted is not paid for: a model without a price, a ledger that cannot be used. Without a budget nothing is opened.
 #[test]
 fn a_budget_for_a_day_that_cannot_be_kept() {
@@ -248,7 +345,7 @@ fn a_budget_for_a_day_that_cannot_be_kept() {
     ------- stderr -------
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
     Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
-    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file, or set `allow_unpriced`
+    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file or in `prices.toml`, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     [exit status: 2]
     ");

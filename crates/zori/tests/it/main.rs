@@ -3,6 +3,7 @@
 mod acp;
 mod agent_zero;
 mod agent_zero_bad_input;
+mod agent_zero_commands;
 mod agent_zero_context;
 mod agent_zero_front_ends;
 mod agent_zero_gate;
@@ -18,6 +19,7 @@ mod cli;
 mod code_index;
 mod config;
 mod context;
+mod debug_dump;
 mod demo;
 mod errors;
 mod exec;

@@ -8,6 +8,7 @@ use zori_testkit::running::{Running, Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 
 use crate::acp::Editor;
+use crate::screen_stage::Person;
 use crate::stream_json;
 use crate::world::with_model;
 
@@ -142,6 +143,51 @@ fn nfr_008_editors() {
     let (world, model) = asking(&secret_form(), "");
     Editor::with_session(&world, ALLOWED).turn("go");
     assert_eq!(answered(&model), r#"{"action":"decline"}"#);
+}
+
+/// KEY-6: on the screen the warning comes first, and what is typed is shown as dots.
+#[test]
+fn nfr_008_screen() {
+    let (world, model) = asking(&secret_form(), "");
+    let mut person = Person::open(&world, &[&["--no-save"], ALLOWED].concat());
+    person.says("go").sees("? the model asks").sees("looks like a secret").pauses(1300);
+    person.keys("w").sees("your answer? Enter says it").keys("k-123").sees("w •••••").pauses(400);
+    // The server of this test says later what it was told, and that is its own affair.
+    assert!(!person.pty.drawn().contains("k-123"), "it is nowhere on the screen");
+    person.keys("\r").sees("Done.").leaves();
+    assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"k-123"}}"#);
+    let kept = std::fs::read_dir(world.base().join("drafts")).into_iter().flatten().count();
+    assert_eq!(kept, 0, "and in no draft");
+}
+
+/// MCP-72: an editor that shows forms gets the form whole, text and all; what it does not fill in as asked is declined.
+#[test]
+fn nfr_008_editors_with_forms() {
+    let ask = |answer: &dyn Fn(&mut Editor, &Value)| {
+        let (world, model) = asking(&secret_form(), "");
+        let mut editor = Editor::offering(&world, ALLOWED, json!({"elicitation": {"form": {}}}));
+        editor.open();
+        let id = editor.prompt("go");
+        let asked = editor.next("elicitation/create").pop().expect("it was waited for");
+        assert_eq!(
+            asked["params"],
+            json!({"mode": "form", "sessionId": "$SESSION", "requestedSchema": secret_form(),
+                "message": format!("The MCP server `s` asks: {WARNING}\nWho are you?")})
+        );
+        answer(&mut editor, &asked["id"]);
+        editor.until(id);
+        answered(&model)
+    };
+    let accepted = ask(&|editor, id| {
+        editor.answer(id, json!({"action": "accept", "content": {"api_key": "k"}}));
+    });
+    assert_eq!(accepted, r#"{"action":"accept","content":{"api_key":"k"}}"#);
+    let cancelled = ask(&|editor, id| editor.answer(id, json!({"action": "cancel"})));
+    assert_eq!(cancelled, r#"{"action":"cancel"}"#);
+    for refusal in [json!({"action": "accept", "content": {}}), json!({"action": "decline"}), json!(7)] {
+        let declined = ask(&|editor, id| editor.answer(id, refusal.clone()));
+        assert_eq!(declined, r#"{"action":"decline"}"#, "{refusal}");
+    }
 }
 
 /// MCP-70: with `-y` each kind of field by itself.

@@ -11,7 +11,9 @@ use zori_testkit::mcp_http::{McpAuthFault, McpHttpServer};
 use zori_testkit::reply::Reply;
 use zori_testkit::running::{Running, Stdin, Stdout};
 use zori_testkit::server::ModelServer;
+use zori_testkit::wait;
 
+use crate::screen_stage::Person;
 use crate::world::{with_model, world};
 
 /// A store that keeps entries in files, by names without slashes.
@@ -307,4 +309,111 @@ fn prompts() {
     let unknown = said("/s:nothing");
     assert!(unknown.contains("it has no prompt `nothing`; it has greet"), "{unknown}");
     assert_eq!(model.count(), 2);
+}
+
+/// What a chat says of the servers now, in a conversation by lines.
+fn told_by_chat(run: &mut Running, wanted: &str) {
+    let seen = wait::poll(wait::BOUND, || {
+        run.write_stdin("/mcp\n");
+        run.stdout().contains(wanted).then_some(())
+    });
+    assert!(seen.is_some(), "`{wanted}` is not said:\n{}", run.stdout());
+}
+
+/// The same on a screen.
+fn shown_by_chat(person: &mut Person, wanted: &str) {
+    let seen = wait::poll(wait::BOUND, || {
+        person.says("/mcp");
+        person.rows().iter().any(|row| row.contains(wanted)).then_some(())
+    });
+    assert!(seen.is_some(), "`{wanted}` is not to be seen:\n{}", person.rows().join("\n"));
+}
+
+/// MCP-34: a server that speaks 2026-07-28 over HTTP says what changed on a stream of its own. What it said while that was cut off is made up for.
+#[test]
+fn changes_over_http_of_the_newest_protocol() {
+    let (world, _model, server) = in_a_run([]);
+    server.speak_newest();
+    let mut run = world.start(world.cmd(&["--json", "--no-save"]), Stdin::Open, Stdout::Captured);
+    told_by_chat(&mut run, "s (user): connected, 1 tools");
+    wait::until("the stream", || count(&server, "subscriptions/listen") == 1);
+    server.add_tool("second");
+    told_by_chat(&mut run, "s (user): connected, 2 tools");
+    assert_eq!((count(&server, "tools/list"), count(&server, "initialize")), (2, 0));
+    server.add_tool_unheard("third");
+    told_by_chat(&mut run, "s (user): connected, 3 tools");
+    assert_eq!((count(&server, "tools/list"), count(&server, "subscriptions/listen")), (3, 2));
+    run.close_stdin();
+    assert_eq!(run.finish().code(), Some(0));
+}
+
+/// A server that tells of nothing is not asked to, and one of the older protocol tells by itself.
+#[test]
+fn nobody_asks_an_older_server_for_a_stream_of_changes() {
+    let (world, _model, server) = in_a_run([anthropic::text("Done.").into()]);
+    world.run(&["exec", "-p", "hi", "--no-save"]).success();
+    assert_eq!((count(&server, "tools/list"), count(&server, "subscriptions/listen")), (1, 0));
+}
+
+/// MCP-80, MCP-91: a login from the chat, with the terminal lent to it, and its end.
+#[test]
+fn a_login_from_the_chat() {
+    let (world, _model) = with_model([anthropic::text("Done.")]);
+    let server = McpHttpServer::start(McpAuthFault::None, 3600);
+    furnished(&world, &server, "[mcp.servers.program]\ncommand = \"true\"\n");
+    let mut person = Person::open(&world, &[]);
+    shown_by_chat(&mut person, "s (user): needs-auth: it wants a login: `zori mcp login s`");
+    person.says("/mcp login program").sees("Nobody can log in: the MCP server `program` is a program");
+    person.says("/mcp login nobody").sees("There is no MCP server `nobody`");
+    person.says("/mcp logout s").sees("Nobody is logged in to the MCP server s.");
+    person.says("/mcp login s");
+    person.pty.wait_for("paste the address that it was sent to:");
+    let drawn = person.pty.drawn();
+    let url = drawn.split_once("\r\n\r\n  ").and_then(|(_, rest)| rest.split_once('\r'));
+    let (url, _) = url.unwrap_or_else(|| panic!("no address in {drawn}"));
+    // What is drawn has no ports in it.
+    let url = url.replacen("http://127.0.0.1:$PORT", &server.issuer(), 1);
+    assert_eq!(browser::visit(&url).status, 200);
+    person.sees("Logged in to the MCP server s; it is being connected to.");
+    shown_by_chat(&mut person, "s (user): connected, 1 tools");
+    person.says("/mcp logout s").sees("Forgot the login to the MCP server s.");
+    person.leaves();
+    assert_eq!(world.run(&["mcp", "call", "s", "who"]).code(), Some(8));
+}
+
+/// Where the chat cannot let the terminal go, it says how it is done beside it.
+#[test]
+fn a_login_beside_the_chat() {
+    let (world, _model) = with_model([anthropic::text("Done.")]);
+    let server = McpHttpServer::start(McpAuthFault::None, 3600);
+    furnished(&world, &server, "");
+    let mut run = world.start(world.cmd(&["--json", "--no-save"]), Stdin::Open, Stdout::Captured);
+    run.write_stdin("/mcp login s\n").wait_for_stdout("in another terminal");
+    let said = "Run `zori mcp login s` in another terminal; `/mcp reconnect s` uses the login then.";
+    assert!(run.stdout().contains(said), "{}", run.stdout());
+    log_in(&world);
+    run.write_stdin("/mcp reconnect s\n");
+    told_by_chat(&mut run, "s (user): connected, 1 tools");
+    run.close_stdin();
+    assert_eq!(run.finish().code(), Some(0));
+}
+
+/// MCP-60, MCP-61: the server completes what its prompt takes, and resources are offered by `@`.
+#[test]
+fn what_servers_complete() {
+    let (world, model, server) = in_a_run([anthropic::text("Done.").into()]);
+    // What a server has is known from the first time on.
+    world.run(&["mcp", "tools", "s"]).success();
+    let mut person = Person::open(&world, &[]);
+    shown_by_chat(&mut person, "s (user): connected");
+    person.types("/s:greet A").sees("Alan Turing");
+    assert!(person.screen().contains("Ada") && !person.screen().contains("Grace"), "{}", person.screen());
+    person.keys("lan").sees_no_more("Ada").keys("\t").sees("/s:greet \"Alan Turing\"");
+    person.types(" how=kindly").pauses(50).keys("\r").sees("Done.");
+    let sent = model.request(0).conversation();
+    assert!(sent.contains("Greet Alan Turing kindly"), "{sent}");
+    assert!(count(&server, "completion/complete") >= 2);
+    person.types("see @s:note").sees("s:note://one");
+    person.keys("\t").sees("see @s:note://one").keys("\x15");
+    person.leaves();
 }

@@ -46,7 +46,10 @@ fn from_session_files_to_what_is_found() {
     4 messages of 2 sessions can be recalled
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.run(&["memory", "search", "why is the lexer handwritten"]), @"
+    let together = world.run(&["memory", "search", "why is the lexer handwritten"]).to_string();
+    let words = ["memory", "search", "why", "is", "the lexer", "handwritten"];
+    assert_eq!(world.run(&words).to_string(), together, "several arguments are one question");
+    insta::assert_snapshot!(together, @"
     1  monday:1  user  2026-11-16T09:00:01Z  Do we keep the lexer by hand?
     2  monday:1  assistant  2026-11-16T09:00:02Z  Yes: the lexer stays hand-written, a regex was slower.
     3  tuesday:1  user  2026-11-16T09:00:01Z  What is for lunch?

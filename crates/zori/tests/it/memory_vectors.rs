@@ -129,6 +129,27 @@ fn the_tool_searches_by_a_model() {
     );
 }
 
+/// What looks like a secret is in no request for a vector: neither of a message nor of a question.
+#[test]
+fn no_secret_goes_to_an_embedder() {
+    let dims = Arc::new(AtomicUsize::new(3));
+    let (mut world, server) = (world(), embeddings(&dims));
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    said(&world, "monday", &format!("The token of the heron is {token}"), "I will remember that.");
+    configure(&mut world, &server, "[memory]\nembedder = \"openai:concepts\"\n");
+    world.run(&["memory", "rebuild"]).success();
+    world.run(&["memory", "search", "what", "is", &token]).success();
+    let sent: Vec<Value> = (0..server.count()).map(|at| server.request(at).json()["input"].clone()).collect();
+    assert_eq!(
+        sent,
+        [
+            json!(["length"]),
+            json!(["I will remember that.", "The token of the heron is [REDACTED]"]),
+            json!(["what is [REDACTED]"])
+        ]
+    );
+}
+
 #[test]
 fn vectors_in_qdrant() {
     let qdrant = QdrantServer::start(Some("open-sesame-123"));

@@ -189,7 +189,7 @@ fn a_model_without_a_price() {
     ------- stderr -------
     Error: the price of `claude-from-the-future` is not known, so that a budget cannot be kept
     Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
-    Hint: say what it costs in a table `[models."PROVIDER:MODEL"]` of the config file, or set `allow_unpriced`
+    Hint: say what it costs in a table `[models."PROVIDER:MODEL"]` of the config file or in `prices.toml`, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     [exit status: 2]
     "#);

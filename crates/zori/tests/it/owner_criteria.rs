@@ -1,12 +1,18 @@
 //! The acceptance criteria of the agent modes, end to end, each by its name. Which test holds which of them is in `docs/contracts/owner-criteria.md`;
 //! here are those that no other file is about.
 
-use serde_json::{Value, json};
-use zori_testkit::anthropic;
-use zori_testkit::reply::Disconnect;
+use std::collections::BTreeSet;
 
+use serde_json::{Value, json};
+use zori_testkit::reply::Disconnect;
+use zori_testkit::running::{Stdin, Stdout};
+use zori_testkit::server::ModelServer;
+use zori_testkit::{anthropic, wait};
+
+use crate::memory::said;
+use crate::schedule::{overdue, status};
 use crate::screen_chat::{see, start};
-use crate::world::with_model;
+use crate::world::{with_model, world};
 
 /// Every line of standard output, each an event of schema 1 (NFR-006).
 #[track_caller]
@@ -24,6 +30,77 @@ fn kinds(events: &[Value]) -> Vec<&str> {
     let mut kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap_or_default()).collect();
     kinds.dedup_by(|later, earlier| later == earlier && *later == "response_chunk");
     kinds
+}
+
+/// FR-001: a project with work for all four workers: a job that is due, a file that is not indexed, more messages than may be recalled, enough
+/// sessions for a dream. All four run without `--bare`, and none with it, from the start of the process to its end; then all the work is still there.
+#[test]
+fn fr_001_four_workers_or_none() {
+    for bare in [false, true] {
+        let server = ModelServer::answering(|_| anthropic::text("Here.").reply());
+        let mut world = world();
+        world.use_server(&server);
+        for id in ["monday", "tuesday", "wednesday"] {
+            said(&world, id, &format!("About {id}?"), "Nothing.");
+        }
+        let config = "[memory]\nmax_entries = 4\n[memory.dream]\nmin_sessions = 3\n";
+        world.write(world.base().join("config.toml"), config);
+        world.run(&["memory", "rebuild"]).success();
+        world.run(&["index", "build"]).success();
+        world.write(world.work().join("late.rs"), "pub fn late() {}\n");
+        overdue(&world, "plan");
+        let work = || {
+            let shown = |args: &[&str]| world.run(args).stdout();
+            let recalled = shown(&["memory", "list"]).lines().count();
+            (
+                status(&world),
+                recalled,
+                shown(&["index", "status", "--output", "plain"]),
+                shown(&["memory", "graph"]),
+            )
+        };
+        let before = work();
+        let trace = world.tmp().join("trace");
+        let run: Vec<&str> = ["--json"].into_iter().chain(bare.then_some("--bare")).collect();
+        let mut command = world.cmd(&run);
+        command.env("ZORI_TRACE", &trace);
+        let mut chat = world.start(command, Stdin::Open, Stdout::Captured);
+        chat.write_stdin("hi\n").wait_for_stdout("\"cost\"");
+        let begun = || {
+            let lines = std::fs::read_to_string(&trace).unwrap_or_default();
+            let span =
+                |line: &str| serde_json::from_str::<Value>(line).expect("a line is JSON")["span"].clone();
+            let spans = lines.lines().map(span).filter_map(|span| Some(span.as_str()?.to_owned()));
+            // The reader of standard input is part of every run.
+            spans.filter(|span| span != "worker.stdin").collect::<BTreeSet<String>>()
+        };
+        if !bare {
+            wait::until("three of them", || begun().len() == 3);
+        }
+        chat.close_stdin();
+        chat.finish().success();
+        // The end has a fifth of a second for the dream, which a busy machine may not give at once: it comes with a later end.
+        for _ in 0..20 {
+            if bare || begun().contains("worker.dream") {
+                break;
+            }
+            let mut command = world.cmd(&run);
+            command.env("ZORI_TRACE", &trace);
+            let mut again = world.start(command, Stdin::Open, Stdout::Captured);
+            again.write_stdin("again\n").wait_for_stdout("\"cost\"");
+            again.close_stdin();
+            again.finish().success();
+        }
+        let all = ["worker.dream", "worker.evict", "worker.index", "worker.scheduler"];
+        let wanted = if bare { BTreeSet::new() } else { all.map(str::to_owned).into() };
+        assert_eq!(begun(), wanted, "bare: {bare}");
+        assert_eq!(
+            work() == before,
+            bare,
+            "what was to be done is done, or still there: {before:?}, {:?}",
+            work()
+        );
+    }
 }
 
 /// A1: `--json --bare -y`, one prompt, one call.

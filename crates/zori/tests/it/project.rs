@@ -203,6 +203,113 @@ fn the_canary_is_gone_and_the_other_project_is_as_it_was() {
     assert_eq!(files_with(&world, &mine, CANARY), [""; 0]);
 }
 
+/// D-31: jobs are kept, and the note that there are some, so that a chat goes on running them; the notes of memory and index go.
+#[test]
+fn what_is_scheduled_stays_so() {
+    let (world, mine, _) = two_projects();
+    let run = |args: &[&str]| world.cmd(args).current_dir(&mine).output().expect("it starts");
+    let add = ["schedule", "add", "nightly", "--cron", "0 2 * * *", "--tz", "UTC", "--prompt", "look"];
+    assert!(run(&add).status.success());
+    let notes = world.base().join("uses").join(blake3_key(&world, &mine));
+    let names = || {
+        let mut names: Vec<_> = fs::read_dir(&notes)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["index", "memory", "schedule"]);
+    purge(&world, &mine, &["--yes"], "").success();
+    assert_eq!(names(), ["schedule"]);
+    let listed = String::from_utf8(run(&["schedule", "list"]).stdout).expect("it is text");
+    assert!(listed.contains("nightly"), "{listed}");
+    assert!(run(&["schedule", "rm", "nightly", "--yes"]).status.success());
+    purge(&world, &mine, &["--yes"], "").success();
+    assert!(!notes.exists());
+}
+
+/// Section 11's matrix: however it is confirmed or not, with and without a Qdrant server that is down, with and without debug dumps, the other project and what is never
+/// deleted are as they were.
+#[test]
+fn every_way_to_confirm() {
+    for qdrant in [false, true] {
+        for debug in [false, true] {
+            for (args, typed, code) in [
+                (&[][..], "mine\n", 0),
+                (&[], "other\n", 1),
+                (&[], "", 1),
+                (&["--yes"], "", 0),
+                (&["--dry-run"], "", 0),
+            ] {
+                let (world, mine, other) = two_projects();
+                if qdrant {
+                    // Nobody listens there.
+                    let down =
+                        "[memory]\nvectors = \"qdrant\"\n[memory.qdrant]\nurl = \"http://127.0.0.1:9\"\n";
+                    world.write(world.base().join("config.toml"), down);
+                }
+                let kept = || {
+                    let never = ["config.toml", "skills/a/SKILL.md", "vault.age"];
+                    let never = never.map(|name| fs::read(world.base().join(name)).expect("it is there"));
+                    let list =
+                        world.cmd(&["memory", "export"]).current_dir(&other).output().expect("it starts");
+                    (never, list.stdout, files_with(&world, &other, "heron"))
+                };
+                let before = kept();
+                let all: Vec<&str> = args.iter().copied().chain(debug.then_some("--include-debug")).collect();
+                let output = purge(&world, &mine, &all, typed);
+                let case = format!("{all:?} {typed:?} qdrant {qdrant}: {output}");
+                assert_eq!(output.code(), Some(code), "{case}");
+                assert_eq!(kept(), before, "{case}");
+                let done = code == 0 && args != ["--dry-run"];
+                assert_eq!(output.stderr().contains("vectors outside are left"), done && qdrant, "{case}");
+                let left = files_with(&world, &mine, CANARY).len();
+                assert_eq!(left, if !done { 12 } else { usize::from(!debug) }, "{case}");
+            }
+        }
+    }
+}
+
+/// A project whose folder is gone is listed, and purged from a new folder of that name; its sessions are known by the root they were begun in.
+#[test]
+fn a_root_that_vanished() {
+    let (world, mine, _) = two_projects();
+    fs::remove_dir_all(&mine).expect("it is there");
+    let refused = world.run(&["project", "purge", "--yes", "--root", mine.to_str().expect("it is text")]);
+    assert_eq!(refused.code(), Some(2), "{refused}");
+    assert_ne!(files_with(&world, world.base(), CANARY), [""; 0]);
+    fs::create_dir_all(mine.join(".git")).expect("it can be made");
+    purge(&world, &mine, &["--yes"], "").success();
+    assert_eq!(files_with(&world, &mine, CANARY), [""; 0]);
+}
+
+/// A thousand projects in one database: one goes, the others are as they were.
+#[test]
+fn one_of_a_thousand_projects() {
+    let (world, mine, _) = two_projects();
+    let path = zori_index::database_path(world.base());
+    let open = |root: &Path| {
+        let database = zori_index::Database::open(&path).expect("it can be opened");
+        zori_index::ProjectStore::new(database, root).expect("it can be read")
+    };
+    for number in 0..1_000 {
+        let root = PathBuf::from(format!("/projects/{number}"));
+        open(&root)
+            .save_note(&format!("note {number}"), "2027-01-01T00:00:00Z", 1_800_000_000)
+            .expect("it is kept");
+    }
+    purge(&world, &mine, &["--yes"], "").success();
+    let database = zori_index::Database::open(&path).expect("it can be opened");
+    let projects = zori_index::projects(&database).expect("they can be listed");
+    let of_others = projects.iter().filter(|project| project.root.starts_with("/projects/"));
+    assert_eq!(of_others.map(|project| project.messages).sum::<u64>(), 1_000);
+    assert!(projects.iter().all(|project| Path::new(&project.root) != mine));
+    assert_eq!(open(Path::new("/projects/7")).messages().expect("they are there")[0].content, "note 7");
+}
+
 #[test]
 fn a_live_session_holds_it_off() {
     let gate = Gate::new();

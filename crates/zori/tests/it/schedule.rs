@@ -112,7 +112,7 @@ fn a_slot_runs_once_over_two_runners() {
 }
 
 /// Makes a job that was due long ago, in a project that knows of its schedule.
-fn overdue(world: &TestEnv, mode: &str) {
+pub fn overdue(world: &TestEnv, mode: &str) {
     world
         .run(&["schedule", "add", "far", "--at", "2999-01-31T09:30", "--tz", "UTC", "-p", "later"])
         .success();
@@ -124,7 +124,7 @@ fn overdue(world: &TestEnv, mode: &str) {
     store.add_job(&job, 0).expect("it can be added").expect("the name is free");
 }
 
-fn status(world: &TestEnv) -> String {
+pub fn status(world: &TestEnv) -> String {
     let output = world.run(&["schedule", "list", "--output", "json"]);
     let answer: Value = serde_json::from_str(&output.stdout()).expect("it is JSON");
     let jobs = answer["data"].as_array().expect("it is a list");

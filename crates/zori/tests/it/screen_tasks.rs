@@ -246,6 +246,32 @@ fn a_draft_is_finished_before_the_question() {
     person.leaves();
 }
 
+/// A question of a sub-agent names it.
+#[test]
+fn say_yes_to_a_sub_agent() {
+    let order = json!({"description": "count files", "prompt": "Count."});
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "task", order),
+        bash("t2", "touch counted"),
+        anthropic::text("Three."),
+        anthropic::text("It counted."),
+    ]);
+    let mut person = Person::open(&world, &ASKING);
+    person.says("count").sees("? general-purpose: count files: bash wants to run").answers("y");
+    person.sees("It counted.").sees("● Task: count files").leaves();
+    assert!(world.work().join("counted").exists());
+}
+
+/// TRN-3: what is too much for the model and the screen is in a file, and `/show` opens that.
+#[test]
+fn see_all_that_was_printed() {
+    let (world, _model) = with_model([bash("t1", "seq 100000"), anthropic::text("Many.")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("count").sees("Many.").says("/show 1").sees("1-23 of 100000");
+    person.keys("/54321\r").sees("54321").sees("54321-54343 of 100000");
+    person.keys("q").sees_no_more("of 100000").leaves();
+}
+
 #[test]
 fn two_questions_one_after_another() {
     let two = anthropic::tool_use("t1", "bash", json!({"command": "touch one"})).tool_use(

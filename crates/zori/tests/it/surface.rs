@@ -13,6 +13,7 @@ mod handoff;
 mod network;
 mod row_walk;
 mod schemas;
+mod working;
 
 use serde_json::{Value, json};
 use zori_contract::invariants;

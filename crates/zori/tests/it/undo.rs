@@ -533,6 +533,30 @@ fn a_store_that_others_can_write_to() {
     assert_eq!(world.read("a"), "1\n");
 }
 
+/// UNDO-41: a store that cannot be read is a failure of its own (exit 1), which says what is in the way, and changes nothing.
+#[test]
+fn a_store_that_cannot_be_read() {
+    let (world, _model) = with_model([bash("t1", "echo 1 > a"), anthropic::text("One.")]);
+    shell(&world, "mkdir .git");
+    world.run(&["exec", "--session", "s", "-p", "first"]).success();
+    let store = store(&world);
+    let ops = store.join("ops/s.jsonl");
+    std::fs::remove_file(&ops).unwrap();
+    std::fs::create_dir(&ops).unwrap();
+    let key = store.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    for args in [&["undo", "--yes"][..], &["sessions", "rewind", "s", "--yes"]] {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(world.run(args).to_string().replace(&key, "$KEY"), @"
+            ------- stderr -------
+            Error: what is kept for undo cannot be used: $BASE/projects/$KEY/undo/ops/s.jsonl: Is a directory (os error 21)
+            Hint: what is in the way there can be moved aside; what it held cannot be undone then
+            [exit status: 1]
+            ");
+        }
+    }
+    assert_eq!(world.read("a"), "1\n");
+}
+
 /// Contents of a sensitive file come back and are shown nowhere (case 13).
 #[test]
 fn a_secret() {

@@ -1,20 +1,14 @@
 //! What stands in the way of an undo by command: a disk without space, a store that belongs to somebody else.
 
-use std::process::Command;
-
 use serde_json::json;
 use zori_testkit::anthropic;
 use zori_testkit::needs;
-use zori_testkit::running::{Stdin, Stdout};
 
-use crate::world::{in_shell, with_model};
+use crate::world::{with_model, with_mounts};
 
 /// The contract's row "disk full, restore": it stops with 3, leaves nothing half written, and goes on when there is space again.
 #[test]
 fn a_full_disk_as_root() {
-    if !needs::root() || needs::program("unshare").is_none() {
-        return;
-    }
     let (world, _model) = with_model([
         anthropic::tool_use("t1", "bash", json!({"command": "echo short > long; echo two > a"})),
         anthropic::text("Done."),
@@ -31,20 +25,7 @@ fn a_full_disk_as_root() {
            echo "-- space again"; "$0" undo --yes --output plain; echo "exit $?"
            ls -A; cksum long a | cmp - "$HOME/before" && echo "as before""#
     );
-    let inner = in_shell(&world, &script, &[]);
-    let mut command = Command::new("unshare");
-    command
-        .arg("--mount")
-        .arg(inner.get_program())
-        .args(inner.get_args())
-        .current_dir(world.work())
-        .env_clear();
-    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = world.start(command, Stdin::Null, Stdout::Captured).finish();
-    if output.code() == Some(99) {
-        needs::part_of_the_system("the right to mount", false);
-        return;
-    }
+    let Some(output) = with_mounts(&world, &script, &[]) else { return };
     insta::assert_snapshot!(output, @"
     Done.
     -- full

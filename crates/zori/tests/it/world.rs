@@ -4,7 +4,10 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use zori_testkit::env::TestEnv;
+use zori_testkit::needs;
+use zori_testkit::output::CommandOutput;
 use zori_testkit::reply::Reply;
+use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 
 /// An environment without a model, in which utility commands print text on a pipe, too. What programs get instead is the
@@ -55,4 +58,20 @@ pub fn in_shell(world: &TestEnv, script: &str, args: &[&str]) -> Command {
     shell.current_dir(world.work()).env_clear();
     shell.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     shell
+}
+
+/// Runs a shell script that may mount what it likes, for nobody else to see; `$0` and `args` as of [`in_shell`]. A mount that
+/// is refused shall end it with 99. `None`, which is told, where this needs rights that we do not have.
+pub fn with_mounts(world: &TestEnv, script: &str, args: &[&str]) -> Option<CommandOutput> {
+    if !needs::root() {
+        return None;
+    }
+    needs::program("unshare")?;
+    let inner = in_shell(world, script, args);
+    let mut outer = Command::new("unshare");
+    outer.arg("--mount").arg(inner.get_program()).args(inner.get_args());
+    outer.current_dir(world.work()).env_clear();
+    outer.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = world.start(outer, Stdin::Null, Stdout::Captured).finish();
+    needs::part_of_the_system("the right to mount", output.code() != Some(99)).then_some(output)
 }

@@ -25,6 +25,8 @@ impl World {
             project: root,
             scratch: dir.path().to_owned(),
             marker: dir.path().join("base/projects/x/index"),
+            durable: false,
+            vectors: None,
             sensitive: Arc::new(|path: &Path| path.ends_with("secrets.json")),
         };
         let world = Self { _dir: dir, place };
@@ -52,7 +54,7 @@ impl World {
 
     fn found(&self, text: &str) -> Vec<String> {
         let store = self.place.open().unwrap();
-        let query = CodeQuery { text, kind: None, path: None, limit: 10 };
+        let query = CodeQuery { text, kind: None, path: None, likeness: None, limit: 10 };
         let hits = search_code(&store, &query).unwrap();
         hits.into_iter().map(|hit| format!("{}:{}", hit.path, hit.start)).collect()
     }

@@ -2,10 +2,30 @@
 
 use serde_json::Value;
 
-use super::{Source, Variables, bad_address};
+use super::{ServerConfig, Source, Variables, Way, bad_address};
 use crate::client::oauth::OauthSettings;
 
 const KEYS: &[&str] = &["client_id", "client_secret", "client_metadata_url", "scopes", "callback_port"];
+
+impl ServerConfig {
+    /// Says why nobody can log in to it; `None` where one can.
+    pub fn login_refusal(&self) -> Option<String> {
+        let name = &self.name;
+        match &self.way {
+            Way::Stdio { .. } => Some(format!(
+                "the MCP server `{name}` is a program; what it needs to know goes into its `env`"
+            )),
+            Way::Http { headers, .. }
+                if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) =>
+            {
+                Some(format!("the MCP server `{name}` has its token in `headers`, and needs no login"))
+            }
+            Way::Http { .. } => {
+                self.broken.as_ref().map(|why| format!("the MCP server `{name}` cannot be used: {why}"))
+            }
+        }
+    }
+}
 
 /// Reads the table. Also returns why the server cannot be used; an error is a mistake in the table itself.
 pub(super) fn read(

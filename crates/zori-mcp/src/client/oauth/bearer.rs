@@ -2,8 +2,9 @@
 //! time (MCP-82).
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use zori_core::secret::Secret;
@@ -20,8 +21,6 @@ use crate::client::known::KnownServers;
 const EARLY: i64 = 60;
 /// So long another process may take to renew a token.
 const LOCK_WAIT: Duration = Duration::from_secs(30);
-/// So often the lock is tried.
-const LOCK_POLL: Duration = Duration::from_millis(20);
 
 /// Where logins are kept, and what tells when they end.
 #[derive(Clone)]
@@ -125,6 +124,11 @@ impl Bearer {
         });
         *self.lock() = State { looked: true, ..State::default() };
         Ok(there)
+    }
+
+    /// Looks for a login anew before the next request: somebody may have logged in beside this program.
+    pub fn look_again(&self) {
+        *self.lock() = State::default();
     }
 
     /// Returns what is stored. Nobody is asked where nobody ever logged in.
@@ -234,18 +238,52 @@ impl Bearer {
             .mode(0o600)
             .open(folder.join("login.lock"))
             .ok()?;
-        let mut waited = Duration::ZERO;
-        while file.try_lock().is_err() {
-            if waited >= LOCK_WAIT {
-                return None;
-            }
-            std::thread::sleep(LOCK_POLL);
-            waited += LOCK_POLL;
+        match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(_) => locked_within(file, LOCK_WAIT),
         }
-        Some(file)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for a lock that somebody else has, on a thread that may wait; `None` after too long. The lock is given up where nobody waits for it any
+/// more.
+fn locked_within(file: File, limit: Duration) -> Option<File> {
+    let (locked, waiting) = mpsc::channel();
+    let wait = move || {
+        while let Err(error) = file.lock() {
+            if error.kind() != ErrorKind::Interrupted {
+                return;
+            }
+        }
+        let _ = locked.send(file);
+    };
+    std::thread::Builder::new().name("mcp-login-lock".into()).spawn(wait).ok()?;
+    waiting.recv_timeout(limit).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_waited_for_and_given_up() {
+        let path = std::env::temp_dir().join(format!("zori-login-lock-{}", std::process::id()));
+        let open = || File::options().write(true).create(true).truncate(false).open(&path).unwrap();
+        let held = open();
+        held.lock().unwrap();
+        assert!(locked_within(open(), Duration::from_millis(20)).is_none());
+        let waiting = std::thread::spawn({
+            let file = open();
+            move || locked_within(file, Duration::from_secs(60)).is_some()
+        });
+        drop(held);
+        assert!(waiting.join().unwrap());
+        // Whoever stopped waiting does not keep it.
+        assert!(locked_within(open(), Duration::from_secs(60)).is_some());
+        std::fs::remove_file(&path).unwrap();
     }
 }

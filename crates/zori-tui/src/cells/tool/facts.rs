@@ -21,6 +21,8 @@ pub struct Facts {
     pub end: Option<String>,
     /// Whether a command that ran failed.
     pub failed: bool,
+    /// The file with all of what it printed, where that is more than anybody was sent.
+    pub file: Option<String>,
 }
 
 impl Facts {
@@ -31,8 +33,13 @@ impl Facts {
             facts.end = Some(process_end(end));
             facts.failed = end.exit_code != 0 || end.timed_out;
         }
-        if output.failure.is_none() {
+        if output.process.is_some() || output.failure.is_none() {
             let data = data(output);
+            let named = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
+            facts.file = named("stdout_file").or_else(|| named("stderr_file"));
+            if output.failure.is_some() {
+                return facts;
+            }
             facts.result = kind.and_then(|kind| result(kind, &data)).unwrap_or_default();
         }
         facts

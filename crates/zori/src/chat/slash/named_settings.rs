@@ -26,13 +26,8 @@ pub(super) fn project(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failu
 
 /// Shows the agent profiles, or tells the server's agent the words of another one. The conversation goes on.
 pub(super) fn agent(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
-    let here = chat.plain.host.settings.model.facts;
     let Some(setup) = &chat.plain.run.agent_zero else {
-        let message =
-            format!("an agent profile is for an Agent Zero server; this provider is `{}`", here.name);
-        return Err(
-            Failure::new(&VALIDATION_ERROR, message).hint(format!("`/provider {NAME}` goes on with one"))
-        );
+        return Err(not_agent_zero(chat, "an agent profile"));
     };
     let config = config(chat)?;
     let ActiveNames { agent: now, .. } = &chat.plain.run.names;
@@ -54,6 +49,13 @@ pub(super) fn agent(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure
         args.overlay.agent = Some(name.to_owned());
     }
     Ok(Next::Done)
+}
+
+/// Returns the error for something that only an Agent Zero server knows.
+pub(super) fn not_agent_zero(chat: &Chat<'_, '_>, what: &str) -> Failure {
+    let here = chat.plain.host.settings.model.facts.name;
+    let message = format!("{what} is for an Agent Zero server; this provider is `{here}`");
+    Failure::new(&VALIDATION_ERROR, message).hint(format!("`/provider {NAME}` goes on with one"))
 }
 
 fn config(chat: &Chat<'_, '_>) -> Result<Config, Failure> {

@@ -131,7 +131,7 @@ fn schedule(rest: &str, mode: &str) -> Result<Vec<String>, Failure> {
 }
 
 /// Returns the words of a line, with quotes and backslashes as a shell has them; `None` where a quote is not closed.
-fn words(line: &str) -> Option<Vec<String>> {
+pub(super) fn words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut chars = line.chars();
     while let Some(c) = chars.next() {

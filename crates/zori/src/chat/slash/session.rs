@@ -16,11 +16,11 @@ use crate::commands::{copy_session, latest_session, session_named};
 pub(super) fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     for command in COMMANDS {
         let names = command.names.join(", ");
-        chat.cx.ui.say(&format!("  {:<18}{}", format!("{names} {}", command.args).trim(), command.about));
+        chat.cx.ui.say(&format!("  {:<17} {}", format!("{names} {}", command.args).trim(), command.about));
     }
     for entry in chat.plain.session().extensions().slash_commands() {
         let call = format!("/{} {}", entry.name, entry.args);
-        chat.cx.ui.say(&format!("  {:<18}{}", text::one_line(call.trim()), text::one_line(&entry.about)));
+        chat.cx.ui.say(&format!("  {:<17} {}", text::one_line(call.trim()), text::one_line(&entry.about)));
     }
     chat.cx
         .ui

@@ -1,16 +1,16 @@
 //! A key from standard input, one line, not echoed at a terminal, from a variable or from a file; checked before it is stored (AUTH-2).
 
 use std::fs::File;
-use std::io::{BufRead, Read, Write, stdin};
+use std::io::{Error, ErrorKind, Read, Write, stdin};
 use std::path::Path;
 
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use zori_contract::failure::Failure;
 use zori_core::secret::Secret;
 use zori_providers::key::fits;
 
 use crate::environment::Environment;
 use crate::error::TOKEN_INVALID;
+use crate::hidden_input::{self, HiddenTyping, show_typing};
 use crate::signals::Signals;
 use crate::ui::Ui;
 
@@ -26,12 +26,16 @@ pub fn read(whose: &str, terminal: bool, signals: &Signals, ui: &mut Ui) -> Resu
     let read = if terminal {
         let _restored = signals.while_editing(give_up);
         ui.raw(&format!("Key of {whose} (it is not shown): "));
-        hide_typing();
-        let read = stdin().lock().take(MAX_LEN + 1).read_line(&mut text);
-        show_typing();
+        let hidden = HiddenTyping::start();
+        let read = hidden_input::read_line(MAX_LEN as usize);
+        drop(hidden);
         // The line end that was typed was not shown either.
         ui.raw("\n");
-        read
+        read.and_then(|line| {
+            text = String::from_utf8(line)
+                .map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))?;
+            Ok(text.len())
+        })
     } else {
         stdin().lock().take(MAX_LEN + 1).read_to_string(&mut text)
     };
@@ -85,26 +89,10 @@ fn on(place: &str) -> String {
     format!("{word} {place}")
 }
 
-fn hide_typing() {
-    set_echo(false);
-}
-
-fn show_typing() {
-    set_echo(true);
-}
-
 /// A signal ends the program in the middle of the line.
 fn give_up() {
     show_typing();
     let _ = std::io::stderr().write_all(b"\n");
-}
-
-fn set_echo(on: bool) {
-    // A terminal that is gone shows nothing any more.
-    if let Ok(mut modes) = tcgetattr(stdin()) {
-        modes.local_modes.set(LocalModes::ECHO, on);
-        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
-    }
 }
 
 #[cfg(test)]

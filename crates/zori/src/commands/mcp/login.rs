@@ -17,7 +17,7 @@ use zori_contract::reply::{Effect, Reply};
 use zori_core::text;
 use zori_mcp::client::oauth::bearer::Bearer;
 use zori_mcp::client::oauth::{Challenge, Login, LoginError};
-use zori_mcp::client::{KnownServers, ServerConfig, Status, Way};
+use zori_mcp::client::{KnownServers, ServerConfig, Status};
 
 use super::servers::{Configured, NAME};
 use crate::commands::auth::{cancelled, given_up, open_browser};
@@ -129,22 +129,7 @@ fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 
 /// Refuses servers that one does not log in to.
 fn can_log_in(server: &ServerConfig) -> Result<(), Failure> {
-    let name = &server.name;
-    let refused = |why: String| Err(Failure::new(&VALIDATION_ERROR, why));
-    match &server.way {
-        Way::Stdio { .. } => refused(format!(
-            "the MCP server `{name}` is a program; what it needs to know goes into its `env`"
-        )),
-        Way::Http { headers, .. }
-            if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) =>
-        {
-            refused(format!("the MCP server `{name}` has its token in `headers`, and needs no login"))
-        }
-        Way::Http { .. } => match &server.broken {
-            Some(why) => refused(format!("the MCP server `{name}` cannot be used: {why}")),
-            None => Ok(()),
-        },
-    }
+    server.login_refusal().map_or(Ok(()), |why| Err(Failure::new(&VALIDATION_ERROR, why)))
 }
 
 /// Contacts the server to hear what it wants. Returns its login, too.

@@ -61,7 +61,8 @@ const CHANGED: &str = r#"{"type":"object","required":["name","effect"],"properti
     "effect":{"enum":["created","deleted","noop"]}}}"#;
 const WRITES: &str = r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/config.toml","type":"config"}]}"#;
 /// What commands declare that start servers.
-pub(super) const STARTS: &str = r#"{"has_network_io":true,"filesystem_side_effects":[
+pub(super) const STARTS: &str = r#"{"has_network_io":true,
+    "subprocess":{"binary":"*","user_controlled_args":false,"hardcoded_args":[]},"filesystem_side_effects":[
     {"path":"$ZORI_HOME/logs/mcp","type":"log"},{"path":"$ZORI_HOME/mcp","type":"cache"}]}"#;
 
 pub const LIST: Command<App> = Command {

@@ -43,7 +43,7 @@ pub const COMMAND: Command<App> = Command {
             "missing_from_mcp":{"type":"array","x-ordered":true,"items":{"type":"string"}}}}}}"#,
     declares: r#"{"has_network_io":false,"subprocess":{"binary":"zori","user_controlled_args":false,
         "hardcoded_args":["mcp","serve"]},
-        "filesystem_side_effects":[{"path":"$ZORI_HOME/audit.jsonl","type":"log"}]}"#,
+        "filesystem_side_effects":[{"path":"$ZORI_HOME/projects","type":"log","clearable_with":"zori project purge"}]}"#,
     ..Command::new(
         &["mcp", "validate"],
         "Check that other agents can use `mcp serve`, and what it offers",

@@ -49,6 +49,7 @@ pub const COMMAND: Command<App> = Command {
         "effect":{"enum":["deleted","noop"]},
         "project":{"type":"object","required":["root","name","key"]},
         "deleted":{"type":"object"},"kept":{"type":"object"}}}"#,
+    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME","type":"log"}]}"#,
     ..Command::new(&["project", "purge"], "Delete everything that is kept of the project of this folder", run)
 };
 
@@ -243,5 +244,6 @@ fn delete_files(state: &ProjectState, args: &Args) -> Vec<String> {
     }
     // What others put there stays, and the folder with it.
     let _ = fs::remove_dir(&state.folder);
+    let _ = fs::remove_dir(&state.notes);
     left
 }

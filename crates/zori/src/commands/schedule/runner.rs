@@ -48,6 +48,12 @@ pub const COMMAND: Command<App> = Command {
     }),
     output_schema: r#"{"type":"object","required":["effect","runs"],"properties":{"runs":{"type":"array","x-ordered":true,
         "items":{"type":"object","required":["name","scheduled_for","status"]}}}}"#,
+    declares: r#"{"has_network_io":true,
+        "subprocess":{"binary":"zori","user_controlled_args":false,"hardcoded_args":["exec"]},"filesystem_side_effects":[
+        {"path":"$ZORI_HOME/zori.db","type":"cache","clearable_with":"zori project purge"},
+        {"path":"$ZORI_HOME/sessions","type":"log","clearable_with":"zori sessions rm"},
+        {"path":"$ZORI_HOME/projects","type":"log","clearable_with":"zori project purge"},
+        {"path":"the workspace","type":"config"}]}"#,
     ..Command::new(&["schedule", "run"], "Run the scheduled jobs of this project when they are due", run)
 };
 

@@ -40,6 +40,7 @@ pub const COMMAND: Command<App> = Command {
         "summary":{"type":"object","required":["total","succeeded","failed"]},
         "results":{"type":"array","x-ordered":true,"items":{"type":"object","required":["id","ok","effect","status"]}},
         "audit":{"type":"object","required":["timestamp","operator","target","reversible"]}}}"#,
+    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/sessions","type":"log"}]}"#,
     ..Command::new(&["sessions", "rm"], "Remove sessions for good", run)
 };
 

@@ -1,16 +1,16 @@
 //! The value of an entry: standard input, or one line that is not echoed at a terminal; never an argument (VLT-4).
 
-use std::io::{BufRead, Read, stdin};
+use std::io::stdin;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use zori_contract::args::Args;
 use zori_contract::failure::Failure;
 use zori_core::secret::Secret;
 
 use crate::commands::{Context, ui};
 use crate::error::TOKEN_INVALID;
+use crate::hidden_input::{self, HiddenTyping};
 
 /// More than any value has.
 pub const MAX_LEN: usize = 64 * 1024;
@@ -47,48 +47,20 @@ fn check(text: Option<String>) -> Result<Secret, Failure> {
 fn typed(cx: &Context<'_>, name: &str) -> Result<Vec<u8>, Failure> {
     let mut ui = ui(cx);
     ui.raw(&format!("Value of {name} (it is not shown): "));
-    let hidden = Hidden::new();
-    let mut line = Vec::new();
+    let hidden = HiddenTyping::start();
     let read = loop {
         cx.cancel.check()?;
         let step = Timespec { tv_sec: 0, tv_nsec: GLANCE.as_nanos() as i64 };
         let stdin = stdin();
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&step)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) | Err(_) => break stdin.lock().take(MAX_LEN as u64 + 1).read_until(b'\n', &mut line),
+            Ok(_) | Err(_) => break hidden_input::read_line(MAX_LEN),
         }
     };
     drop(hidden);
     // The line end that was typed was not shown either.
     ui.raw("\n");
-    match read {
-        Ok(_) => Ok(line),
-        Err(error) => Err(Failure::new(&TOKEN_INVALID, format!("no value can be read: {error}"))),
-    }
-}
-
-/// A terminal that does not show what is typed, until this is dropped.
-struct Hidden;
-
-impl Hidden {
-    fn new() -> Self {
-        set_echo(false);
-        Self
-    }
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        set_echo(true);
-    }
-}
-
-fn set_echo(on: bool) {
-    // A terminal that is gone shows nothing any more.
-    if let Ok(mut modes) = tcgetattr(stdin()) {
-        modes.local_modes.set(LocalModes::ECHO, on);
-        let _ = tcsetattr(stdin(), OptionalActions::Now, &modes);
-    }
+    read.map_err(|error| Failure::new(&TOKEN_INVALID, format!("no value can be read: {error}")))
 }
 
 #[cfg(test)]

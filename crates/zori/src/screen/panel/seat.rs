@@ -106,11 +106,6 @@ pub(super) fn furnish(seat: &mut Seat, name: String) {
     let own =
         |name, args, about, category| CommandInfo { name, args, about, category, ..CommandInfo::NOTHING };
     commands.insert(0, own("/close", "", "Close this tab", "Session"));
-    let upload = own("/upload", "PATH", "Copy a file into the folder uploads/ of this project", "Context");
-    match commands.iter().position(|command| command.category == "Context") {
-        Some(at) => commands.insert(at, upload),
-        None => commands.push(upload),
-    }
 }
 
 /// Returns what the cards say of a session beside what its chat knows.

@@ -62,16 +62,16 @@ fn lines_commands_and_the_end() {
 #[test]
 fn slash_commands_that_are_not_there() {
     let (world, model) = with_model([anthropic::text("One."), anthropic::text("One.")]);
-    let lines = "/observer a\n/elephant\n{\"type\":\"command\",\"text\":\"/observer\"}\n{\"type\":\"command\",\"text\":\"schedule\"}\n\
+    let lines = "/zebra a\n/elephant\n{\"type\":\"command\",\"text\":\"/zebra\"}\n{\"type\":\"command\",\"text\":\"schedule\"}\n\
                  {\"type\":\"prompt\",\"text\":\"/schedule is a word\"}\n";
     for bare in [&["--bare"][..], &[]] {
         let output = world.run_with_stdin(&[bare, &["--json", "--no-save"]].concat(), lines);
         assert_eq!(
             outline(&output.stdout()),
             [
-                "bad_command: Unknown command /observer (/help shows them all)",
+                "bad_command: Unknown command /zebra (/help shows them all)",
                 "bad_command: Unknown command /elephant (/help shows them all)",
-                "bad_command: Unknown command /observer (/help shows them all)",
+                "bad_command: Unknown command /zebra (/help shows them all)",
                 "bad_command: `schedule` is no slash command; `/help` shows them all",
                 // What is said to be a prompt is one, whatever it begins with.
                 "chunk One.",

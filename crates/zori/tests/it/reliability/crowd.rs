@@ -14,7 +14,7 @@ use super::killer::model;
 use super::{oracle, row};
 use crate::processes::{alive, pids, wait_until_gone};
 use crate::sessions::exec_in;
-use crate::world::{in_shell, with_model, world};
+use crate::world::{in_shell, with_model, with_mounts, world};
 
 /// LOG-8: of processes that start at once on one session some get it, the others are told who has it, and no record is mixed with
 /// another's. Holders are killed on the way.
@@ -233,9 +233,6 @@ fn files_that_cannot_grow() {
 /// FS-1: a disk that is full, of 64 KiB to 4 MiB, filled but for a few bytes.
 #[test]
 fn small_disks_as_root() {
-    if !needs::root() || needs::program("unshare").is_none() {
-        return;
-    }
     let steps = cases(10, 200);
     for step in 0..steps {
         let server = model(4);
@@ -254,20 +251,8 @@ fn small_disks_as_root() {
              cp {base}/sessions/s.jsonl \"$HOME/again\"",
             size - free
         );
-        let inner = in_shell(&world, &script, &["exec", "--session", "s", "-p", "first"]);
-        let mut command = Command::new("unshare");
-        command
-            .arg("--mount")
-            .arg(inner.get_program())
-            .args(inner.get_args())
-            .current_dir(world.work())
-            .env_clear();
-        command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let output = world.start(command, Stdin::Null, Stdout::Captured).finish();
-        if output.code() == Some(99) {
-            needs::part_of_the_system("the right to mount", false);
-            return;
-        }
+        let first = ["exec", "--session", "s", "-p", "first"];
+        let Some(output) = with_mounts(&world, &script, &first) else { return };
         assert_eq!(output.code(), Some(0), "{context}: {output}");
         for name in ["saved", "again"] {
             let Ok(text) = std::fs::read(world.home().join(name)) else { continue };

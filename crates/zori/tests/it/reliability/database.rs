@@ -2,20 +2,19 @@
 //! damaged: then it is put aside.
 
 use std::fs;
-use std::process::Command;
+use std::path::{Path, PathBuf};
 
+use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
 use zori_testkit::random::{Random, cases};
-use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
-use zori_testkit::{anthropic, needs};
 
-use super::interposer::{At, Fault, can_trace, strike};
+use super::interposer::{At, Fault, can_trace, failing, record, strike};
 use super::row;
 use crate::memory::{said, timeless};
 use crate::project::{CANARY, files_with, purge, two_projects};
-use crate::world::{in_shell, world};
+use crate::world::{with_mounts, world};
 
 /// A project that recalls by itself, with a database.
 fn recalling() -> (TestEnv, ModelServer) {
@@ -144,26 +143,11 @@ fn damaged_anywhere() {
 /// Runs a prompt where a script has changed the disk below. `None` where nobody may mount.
 fn mounted(world: &TestEnv, mounting: &str) -> Option<CommandOutput> {
     let script = format!("{mounting}\nexec \"$0\" \"$@\"");
-    let inner = in_shell(world, &script, &["exec", "--no-save", "-p", "tell me of the heron"]);
-    let mut command = Command::new("unshare");
-    command.arg("--mount").arg(inner.get_program()).args(inner.get_args());
-    command.current_dir(world.work()).env_clear();
-    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let output = world.start(command, Stdin::Null, Stdout::Captured).finish();
-    match output.code() {
-        Some(99) => {
-            needs::part_of_the_system("the right to mount", false);
-            None
-        }
-        _ => Some(output),
-    }
+    with_mounts(world, &script, &["exec", "--no-save", "-p", "tell me of the heron"])
 }
 
 #[test]
 fn read_only_as_root() {
-    if !needs::root() || needs::program("unshare").is_none() {
-        return;
-    }
     let (world, _server) = recalling();
     let path = world.base().join("zori.db").display().to_string();
     let mounting = format!("mount --bind {path} {path} && mount -o remount,ro,bind {path} || exit 99");
@@ -179,9 +163,6 @@ fn read_only_as_root() {
 /// A disk that is full, but for a few KiB.
 #[test]
 fn full_disks_as_root() {
-    if !needs::root() || needs::program("unshare").is_none() {
-        return;
-    }
     let steps = cases(6, 20);
     for step in 0..steps {
         let (world, _server) = recalling();
@@ -204,6 +185,152 @@ fn full_disks_as_root() {
         assert!(said.lines().count() <= 1, "{free} KiB free: {said}");
     }
     row("DB-5", "the session goes on, one message", steps);
+}
+
+/// DB-1: with `durability = "full"` the log is on the disk when a command says that it is done; otherwise it is synced when it is emptied.
+#[test]
+fn db_1_full_durability_as_root() {
+    if !can_trace() {
+        return;
+    }
+    let syncs = |durability: &str| {
+        let (world, _server) = recalling();
+        world.write(world.base().join("config.toml"), format!("durability = \"{durability}\"\n"));
+        let args = ["schedule", "add", "nightly", "--cron", "0 2 * * *", "--tz", "UTC", "--prompt", "hi"];
+        let (output, calls) = record(&world, &args, "fsync,fdatasync");
+        assert_eq!(output.code(), Some(0), "{output}");
+        let log = world.base().canonicalize().expect("it is there").join("zori.db-wal");
+        calls.iter().filter(|call| call.is_about(&log)).count()
+    };
+    let (process, full) = (syncs("process"), syncs("full"));
+    assert!(full > process, "{process} by default, {full} with full durability");
+    row("DB-1", "the log is synced for each commit", 2);
+}
+
+/// DB-5: a file system that cannot lock, as a network file system without its lock service: every lock of the database fails.
+#[test]
+fn without_locks_as_root() {
+    if !can_trace() {
+        return;
+    }
+    let (world, server) = recalling();
+    let path = |suffix: &str| world.base().join(format!("zori.db{suffix}"));
+    let paths = [path(""), path("-shm"), path("-lock")];
+    let args = ["exec", "--no-save", "-p", "tell me of the heron"];
+    insta::assert_snapshot!(failing(&world, &args, "fcntl,flock", "ENOLCK", &paths), @"
+    Here.
+    ------- stderr -------
+    Warning: Going on without memory: $BASE/zori.db cannot be locked where it is; its file system cannot lock files, as some network file systems cannot: keep the base directory on a local disk
+    [exit status: 0]
+    ");
+    assert!(!recalled(&server) && !path("-lock").exists());
+    let search = ["memory", "rebuild"];
+    insta::assert_snapshot!(failing(&world, &search, "fcntl,flock", "ENOLCK", &paths), @"
+    ------- stderr -------
+    Error: $BASE/zori.db cannot be locked where it is
+    Hint: its file system cannot lock files, as some network file systems cannot: keep the base directory on a local disk
+    [exit status: 4]
+    ");
+    prompt(&world).success();
+    assert!(recalled(&server), "where locks work it is used again");
+    row("DB-5", "a file system without locks: one message", 2);
+}
+
+/// DB-5: what lies beside the database, or in its place, as other programs, copies and restored backups leave it. The session goes on with its
+/// memory or without, and says so in one message at most.
+#[test]
+fn what_is_found_in_its_place() {
+    /// Its name, and what is done to the database.
+    type Case = (&'static str, fn(&Path));
+    let cases: &[Case] = &[
+        ("no -shm beside a -wal", |db| drop(fs::remove_file(beside(db, "-shm")))),
+        ("no -wal beside a -shm", |db| drop(fs::remove_file(beside(db, "-wal")))),
+        ("neither", |db| ["-wal", "-shm"].iter().for_each(|end| drop(fs::remove_file(beside(db, end))))),
+        ("an empty -wal", |db| fs::write(beside(db, "-wal"), "").unwrap()),
+        ("a -wal of something else", |db| fs::write(beside(db, "-wal"), "no log".repeat(999)).unwrap()),
+        ("a -shm of something else", |db| fs::write(beside(db, "-shm"), "no map".repeat(9_999)).unwrap()),
+        ("a folder as -wal", |db| {
+            drop(fs::remove_file(beside(db, "-wal")));
+            fs::create_dir(beside(db, "-wal")).unwrap();
+        }),
+        ("a folder as -shm", |db| {
+            drop(fs::remove_file(beside(db, "-shm")));
+            fs::create_dir(beside(db, "-shm")).unwrap();
+        }),
+        ("a journal of the older kind", |db| fs::write(beside(db, "-journal"), "none").unwrap()),
+        ("an empty file", |db| fs::write(db, "").unwrap()),
+        ("a folder", |db| {
+            fs::remove_file(db).unwrap();
+            fs::create_dir(db).unwrap();
+        }),
+        ("a link to a file elsewhere", |db| {
+            let elsewhere = db.with_file_name("elsewhere.db");
+            fs::rename(db, &elsewhere).unwrap();
+            std::os::unix::fs::symlink(&elsewhere, db).unwrap();
+        }),
+        ("a link to nothing", |db| {
+            fs::remove_file(db).unwrap();
+            std::os::unix::fs::symlink("nowhere", db).unwrap();
+        }),
+        ("a link to itself", |db| {
+            fs::remove_file(db).unwrap();
+            std::os::unix::fs::symlink(db, db).unwrap();
+        }),
+    ];
+    let mut seen = String::new();
+    for (name, change) in cases {
+        let (world, server) = recalling();
+        left_open(&world);
+        change(&world.base().join("zori.db"));
+        let output = prompt(&world);
+        assert_eq!((output.code(), output.stdout().as_str()), (Some(0), "Here.\n"), "{name}: {output}");
+        let said = timeless(&output);
+        let said = said.lines().filter_map(|line| line.strip_prefix("Warning: ")).collect::<Vec<_>>();
+        assert!(said.len() <= 1, "{name}: {said:?}");
+        let with = if recalled(&server) { "with memory" } else { "without" };
+        seen += format!("{name}: {with} {}", said.concat()).trim_end();
+        seen.push('\n');
+    }
+    insta::assert_snapshot!(seen, @"
+    no -shm beside a -wal: with memory
+    no -wal beside a -shm: with memory
+    neither: with memory
+    an empty -wal: with memory
+    a -wal of something else: with memory
+    a -shm of something else: with memory
+    a folder as -wal: without Going on without memory: $BASE/zori.db: unable to open database file; see what the message says of the file
+    a folder as -shm: without Going on without memory: $BASE/zori.db cannot be written; make the file and its folder writable
+    a journal of the older kind: with memory
+    an empty file: with memory
+    a folder: without Going on without memory: $BASE/zori.db: unable to open database file: $BASE/zori.db; see what the message says of the file
+    a link to a file elsewhere: without Going on without memory: $BASE/zori.db: unable to open database file: $BASE/zori.db; see what the message says of the file
+    a link to nothing: without Going on without memory: $BASE/zori.db: unable to open database file: $BASE/zori.db; see what the message says of the file
+    a link to itself: without Going on without memory: $BASE/zori.db: Too many levels of symbolic links (os error 40); see what the message says of the file
+    ");
+    row("DB-5", "what is found in its place: the session goes on, one message at most", cases.len());
+}
+
+fn beside(db: &Path, end: &str) -> PathBuf {
+    db.with_file_name(format!("zori.db{end}"))
+}
+
+/// Leaves `-wal` and `-shm` as a process that was killed does: with something that only the log has.
+fn left_open(world: &TestEnv) {
+    let base = world.base();
+    let store = || {
+        let database =
+            zori_index::Database::open(&zori_index::database_path(base)).expect("it can be opened");
+        zori_index::ProjectStore::new(database, &world.work()).expect("it can be read")
+    };
+    let mut writing = store();
+    writing.save_note("a note", "2027-01-01T00:00:00Z", 1_800_000_000).expect("it can be written");
+    for end in ["", "-wal", "-shm"] {
+        fs::copy(beside(&base.join("zori.db"), end), base.join(format!("kept{end}"))).expect("it is there");
+    }
+    drop(writing);
+    for end in ["", "-wal", "-shm"] {
+        fs::rename(base.join(format!("kept{end}")), beside(&base.join("zori.db"), end)).expect("it is there");
+    }
 }
 
 /// D-38: a purge that is killed at any call is finished by the same command, and the other project has all it had.

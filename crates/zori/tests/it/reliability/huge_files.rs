@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
+use zori_testkit::process::ticks;
 use zori_testkit::random::cases;
 use zori_testkit::reply::Reply;
 use zori_testkit::running::{Running, Stdin, Stdout};
@@ -119,6 +120,7 @@ fn cancelled_in_a_huge_file() {
         let (world, _model) = calling("read", json!({"path": "huge", "offset": 3}), Reply::stall());
         sparse(&world, "huge", 1 << 40);
         let mut run = start(&world);
+        // What it has read would say more, but that is for its eyes and root's only.
         run.wait_until("the file to be read", |run| ticks(run.pid()) > BUSY);
         let begun = Instant::now();
         run.interrupt();
@@ -129,11 +131,4 @@ fn cancelled_in_a_huge_file() {
         slowest = slowest.max(took);
     }
     row("FS-5", format_args!("cancelled in a huge file, the slowest {slowest:.0?}"), runs);
-}
-
-/// How many ticks of processor time a process has used. What it has read would say more, but that is for its eyes and root's only.
-fn ticks(pid: u32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
-    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }

@@ -39,6 +39,14 @@ pub struct Traced {
     pub struck: bool,
 }
 
+/// Runs the executable where every call of these kinds that is about one of these paths fails with an error.
+pub fn failing(world: &TestEnv, args: &[&str], calls: &str, error: &str, paths: &[PathBuf]) -> CommandOutput {
+    let mut options = vec!["-e".to_owned(), format!("trace={calls}")];
+    options.extend(["-e".to_owned(), format!("inject={calls}:error={error}:when=1+")]);
+    options.extend(paths.iter().flat_map(|path| ["-P".to_owned(), path.display().to_string()]));
+    run(world, args, &options).0
+}
+
 /// Runs the executable and strikes; calls count where they are about one of these paths, if there are any.
 pub fn strike(world: &TestEnv, args: &[&str], at: At, paths: &[PathBuf]) -> Traced {
     let what = match at.fault {

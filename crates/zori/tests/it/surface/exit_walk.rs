@@ -1,9 +1,10 @@
 //! The exits that every command may come to (`Command::exit_map`), provoked on each of them. What a command declares beyond
 //! them is provoked in `failures.rs`, its flags and formats in `flag_walk.rs`.
 
-use std::fs::File;
+use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -14,10 +15,12 @@ use zori::program::App;
 use zori_contract::command::Command;
 use zori_contract::exit::{Danger, Exit};
 use zori_testkit::env::TestEnv;
-use zori_testkit::wait;
+use zori_testkit::output::CommandOutput;
+use zori_testkit::{process, wait};
 
 use super::bare;
 use super::flag_walk::call;
+use super::working::{self, Working};
 
 /// Returns the words of a call that works, or fails in the command's own way.
 fn words(command: &Command<App>) -> Vec<String> {
@@ -46,68 +49,63 @@ fn each_refuses_an_unknown_flag() {
     }
 }
 
-/// 4: the settings of a run have to be somewhere.
+/// 4: what has to be there first is not. Most keep or read something in the base directory, and say so where there is none; the
+/// others have a precondition of their own, or declare that there is nothing they need (`Command::standalone`).
 #[test]
-fn each_needs_a_base_directory_to_show_settings() {
-    let mut world = sample();
+fn each_that_needs_something_says_so() {
+    let mut untrue = Vec::new();
+    for command in COMMANDS {
+        let code = precondition(command).code();
+        let declared = command.exit_map().contains(&Exit::Precondition);
+        if declared != (code == Some(4)) {
+            untrue.push(format!("`{}` ended with {code:?}, and declares 4: {declared}", command.name()));
+        }
+    }
+    assert!(untrue.is_empty(), "{}", untrue.join("\n"));
+}
+
+/// Runs a command where something is missing that it needs.
+fn precondition(command: &Command<App>) -> CommandOutput {
+    let mut working = match command.path {
+        // A terminal, and standard input.
+        ["tui"] | ["batch"] => return bare().run(command.path),
+        ["mcp", "login"] => return without_base(bare()).run(&["mcp", "login", "s"]),
+        _ => Working::new(command),
+    };
+    match command.path {
+        // They do without a base directory, and not with one that others can write to.
+        ["exec"] | ["chat"] | ["auth", "status"] | ["mcp", "serve"] => {
+            fs::set_permissions(working.world.base(), Permissions::from_mode(0o777)).expect("it is ours");
+        }
+        // What was done for a key is kept there; without one it does all it has to, or fails in another way.
+        ["cleanup"] | ["generate-skills"] | ["mcp", "validate"] | ["project", "purge"] => {
+            working.add(&["--idempotency-key", "k"]);
+            working.world = without_base(working.world);
+        }
+        _ => working.world = without_base(working.world),
+    }
+    working.run()
+}
+
+fn without_base(mut world: TestEnv) -> TestEnv {
     for name in ["HOME", "ZORI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
         world.remove_var(name);
     }
-    for command in COMMANDS {
-        let words = [call(command, None), vec!["--show-config".to_owned()]].concat();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let output = world.run(&words);
-        assert_eq!(output.code(), Some(4), "{words:?}\n{output}");
-    }
+    world
 }
 
-/// The same by the commands themselves: those that keep or read something there say so. The others have nothing to do with it.
-#[test]
-fn what_needs_a_base_directory_says_so() {
-    let (with, mut without) = (sample(), sample());
-    for name in ["HOME", "ZORI_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
-        without.remove_var(name);
-    }
-    let mut said = Vec::new();
-    for command in COMMANDS.iter().filter(|command| !command.owns_streams()) {
-        let words = words(command);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let code = |world: &TestEnv| world.run_with_stdin(&words, "").code();
-        match (code(&with), code(&without)) {
-            (_, Some(4)) => said.push(command.name()),
-            // Whatever fails before something is deleted is 2 there (DECISIONS 9).
-            (_, Some(2)) if command.path == ["project", "purge"] => {}
-            (with, without) => assert_eq!(without, with, "{words:?}"),
-        }
-    }
-    assert!(said.len() > 40, "{said:?}");
-    for name in ["sessions list", "undo", "config init", "trust allow", "vault get", "auth login"] {
-        assert!(said.iter().any(|known| known == name), "{name} is not among {said:?}");
-    }
-}
-
-/// 1: an answer that cannot be written is no success: that of the command where it has one, that of `--show-config` else.
+/// 1: an answer that cannot be written is no success, whoever gave it.
 #[cfg(target_os = "linux")]
 #[test]
 fn each_fails_where_nothing_can_be_written() {
-    let mut truly = 0;
-    for command in COMMANDS {
-        let world = sample();
-        let own = words(command);
-        let own: Vec<&str> = own.iter().map(String::as_str).collect();
-        let works = !command.owns_streams() && {
-            let output = sample().run_with_stdin(&own, "");
-            output.code() == Some(0) && !output.stdout().is_empty()
-        };
-        let shown = [call(command, None), vec!["--show-config".to_owned()]].concat();
-        let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
-        let words = if works { own } else { shown };
-        truly += u32::from(works);
-        let full = File::options().write(true).open("/dev/full").expect("the device is there");
-        let status = world.cmd(&words).stdin(Stdio::null()).stdout(full).stderr(Stdio::null()).status();
-        assert_eq!(status.expect("it starts").code(), Some(1), "{words:?}");
+    let mut untrue = Vec::new();
+    for command in working::commands() {
+        let code = Working::new(command).run_without_room();
+        if code != Some(1) {
+            untrue.push(format!("`{}` ended with {code:?}", command.name()));
+        }
     }
-    assert!(truly > 15, "only {truly} commands have an answer in an empty world");
+    assert!(untrue.is_empty(), "{}", untrue.join("\n"));
 }
 
 /// How many commands wait at the same time, each in three processes.
@@ -178,7 +176,8 @@ impl Waiting {
         let Some((signal, number)) = self.signal() else { return };
         let pid = Pid::from_child(&self.child);
         // One that has ended needs no word.
-        let ready = || (listens(self.child.id(), number) || has_ended(self.child.id())).then_some(());
+        let ready =
+            || (listens(self.child.id(), number) || process::is_zombie(self.child.id())).then_some(());
         if wait::poll(Duration::from_secs(30), ready).is_some() {
             let _ = kill_process(pid, signal);
         }
@@ -201,15 +200,9 @@ impl Waiting {
     }
 }
 
-/// Returns whether a process is over, and only waited for.
-fn has_ended(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    status.lines().any(|line| line.starts_with("State:\tZ"))
-}
-
 /// Returns whether a process has a handler for a signal.
 fn listens(pid: u32, signal: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     caught & (1 << (signal - 1)) != 0

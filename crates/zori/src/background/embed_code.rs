@@ -1,0 +1,42 @@
+//! Vectors that chunks of code lack (`index.vectors = true`), after the code index has followed the files.
+
+use zori_host::Vectors;
+use zori_providers::embeddings::BATCH;
+
+use super::pace::Pace;
+use super::{Moment, Project, Switch, Task};
+use crate::code_index;
+use crate::wire_up;
+use crate::workers::{Need, Worker};
+
+pub const TASK: Task = Task {
+    worker: Worker { name: "embed_code", need: Need::UnlessBare },
+    moment: Moment::AfterTurn,
+    wanted: |project| {
+        let index = || code_index::beside(&project.place, project.sensitive.clone());
+        let used = match project.index_switch {
+            Switch::On => true,
+            Switch::Off => false,
+            Switch::Auto => !project.one_prompt && index().is_used(),
+        };
+        used && code_index::wants_vectors(&project.config)
+    },
+    due: |project| project.place.database.exists(),
+    run,
+};
+
+fn run(project: &Project, pace: &Pace) {
+    let Some(outside) = &project.outside else { return };
+    let Ok(settings) = code_index::vectors(&project.config, &outside.env, &project.place) else { return };
+    let (Ok(transport), Ok(runtime)) = (outside.network.http(), wire_up::runtime()) else { return };
+    let vectors = Vectors::of_code(&settings, &transport, project.clock.clone());
+    let place = code_index::beside(&project.place, project.sensitive.clone());
+    let now = project.clock.now().0;
+    // A failure pauses it; the search that is meant to be helped says what is wrong.
+    while pace.go_on() {
+        match runtime.block_on(vectors.catch_up_code(&place, now, BATCH)) {
+            Ok(made) if made >= BATCH as u64 => {}
+            _ => break,
+        }
+    }
+}

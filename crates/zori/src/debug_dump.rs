@@ -1,0 +1,191 @@
+//! Debug dumps (`--debug-dump`, `/debug-dump`): each request, each response and each result of a tool as a file in
+//! `<project>/.local/debug/<session>`, without secrets (`docs/contracts/debug-dumps.md`). Nothing is written, or made, unless somebody asks.
+
+mod transport;
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use zori_contract::error::IO_ERROR;
+use zori_contract::failure::Failure;
+use zori_core::event::{Event, EventKind, ToolEvent};
+use zori_core::ids::SessionId;
+use zori_core::render::Renderer;
+use zori_core::transport::Transport;
+use zori_host::settings::WorkspaceSettings;
+use zori_redact::Redactor;
+use zori_store::project_root;
+
+use self::transport::DumpingTransport;
+
+/// Where dumps are, below a project.
+const FOLDER: &str = ".local/debug";
+
+/// The dumps of a run. Clones share them.
+#[derive(Clone, Default)]
+pub struct DebugDump(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    on: AtomicBool,
+    session: Mutex<Option<Session>>,
+}
+
+/// The session whose dumps are written.
+struct Session {
+    /// The folder of the session, and the home directory: its project is looked for when there is something to write.
+    root: PathBuf,
+    home: Option<PathBuf>,
+    project: OnceLock<PathBuf>,
+    id: SessionId,
+    redactor: Redactor,
+    /// The number of the next request or result.
+    next: usize,
+}
+
+impl DebugDump {
+    /// Returns the dumps of a run that asks for them, or does not.
+    pub fn new(on: bool) -> Self {
+        let dump = Self::default();
+        dump.0.on.store(on, Ordering::Relaxed);
+        dump
+    }
+
+    /// Returns whether dumps are written.
+    pub fn is_on(&self) -> bool {
+        self.0.on.load(Ordering::Relaxed)
+    }
+
+    /// Says whose dumps follow. What is asked for and cannot be written is refused before anything is sent.
+    pub fn begin(
+        &self,
+        workspace: &WorkspaceSettings,
+        id: &SessionId,
+        redactor: Redactor,
+    ) -> Result<(), Failure> {
+        let WorkspaceSettings { root, home, .. } = workspace.clone();
+        let session = Session { root, home, project: OnceLock::new(), id: id.clone(), redactor, next: 0 };
+        let made = if self.is_on() { session.make().map(drop) } else { Ok(()) };
+        *self.session() = Some(session);
+        made.map_err(|why| Failure::new(&IO_ERROR, why))
+    }
+
+    /// Switches it on or off; returns where the dumps of this session are.
+    pub fn switch(&self, on: bool) -> Result<PathBuf, String> {
+        let session = self.session();
+        let session = session.as_ref().ok_or("there is no session yet")?;
+        let folder = if on { session.make()? } else { session.folder() };
+        self.0.on.store(on, Ordering::Relaxed);
+        Ok(folder)
+    }
+
+    /// Returns a transport that writes down what goes through this one, while it is on.
+    pub fn transport(&self, inner: Arc<dyn Transport>) -> Arc<dyn Transport> {
+        Arc::new(DumpingTransport::new(inner, self.clone()))
+    }
+
+    /// Returns what writes down results of tools, while it is on.
+    pub fn events(&self) -> Box<dyn Renderer + Send> {
+        Box::new(ToolResults { dump: self.clone(), inputs: HashMap::new() })
+    }
+
+    /// Returns the number of a request or result, under which its files are; `None` where none are written.
+    fn number(&self) -> Option<usize> {
+        if !self.is_on() {
+            return None;
+        }
+        let mut session = self.session();
+        let session = session.as_mut()?;
+        session.next += 1;
+        Some(session.next - 1)
+    }
+
+    /// Writes a file without secrets. One that cannot be written is missing: a run does not end because of it.
+    fn write(&self, number: usize, name: &str, text: &str) {
+        let session = self.session();
+        let Some(session) = session.as_ref() else { return };
+        let path = session.folder().join(format!("{number:04}-{name}"));
+        let file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+        let _ = file.and_then(|mut file| file.write_all(session.redactor.redact(text).as_bytes()));
+    }
+
+    fn session(&self) -> MutexGuard<'_, Option<Session>> {
+        self.0.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Session {
+    fn project(&self) -> &Path {
+        self.project.get_or_init(|| project_root(&self.root, self.home.as_deref()).to_owned())
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.project().join(FOLDER).join(self.id.as_str())
+    }
+
+    /// Makes the folder, private, and has git overlook it. A link on the way would lead elsewhere (D-36).
+    fn make(&self) -> Result<PathBuf, String> {
+        let failed = |path: &Path, why: &dyn std::fmt::Display| {
+            format!("debug dumps cannot be written to {}: {why}", path.display())
+        };
+        let folder = self.folder();
+        let project = self.project();
+        let parts = [project.join(".local"), project.join(FOLDER), folder.clone()];
+        for part in &parts {
+            match fs::DirBuilder::new().mode(0o700).create(part) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(failed(part, &error));
+                }
+                _ => {}
+            }
+            if !fs::symlink_metadata(part).is_ok_and(|facts| facts.is_dir()) {
+                return Err(failed(part, &"it is not a folder"));
+            }
+        }
+        let ignored = parts[0].join(".gitignore");
+        match fs::OpenOptions::new().write(true).create_new(true).open(&ignored) {
+            Ok(mut file) => file.write_all(b"*\n").map_err(|error| failed(&ignored, &error))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(&ignored, &error)),
+        }
+        Ok(folder)
+    }
+}
+
+/// Writes results of tools, each with what was asked.
+struct ToolResults {
+    dump: DebugDump,
+    /// What calls were given that have not ended, by their ids.
+    inputs: HashMap<String, String>,
+}
+
+impl Renderer for ToolResults {
+    fn on_event(&mut self, event: &Event) -> io::Result<()> {
+        let EventKind::Tool(event) = &event.kind else { return Ok(()) };
+        match event {
+            ToolEvent::ToolRequested(asked) if self.dump.is_on() => {
+                let call = &asked.call;
+                self.inputs.insert(call.id.as_str().to_owned(), call.input.json().to_owned());
+            }
+            ToolEvent::ToolChanged { call, input, .. } if self.dump.is_on() => {
+                self.inputs.insert(call.as_str().to_owned(), input.get().to_owned());
+            }
+            ToolEvent::ToolFinished(done) => {
+                let input = self.inputs.remove(done.call.as_str()).unwrap_or_default();
+                let Some(number) = self.dump.number() else { return Ok(()) };
+                let name: String =
+                    done.name.chars().filter(|c| c.is_ascii_alphanumeric() || "_-".contains(*c)).collect();
+                let read = done.output.text.as_deref().unwrap_or(done.output.envelope.get());
+                let text = format!("{} {}\n{input}\n\n{read}\n", done.name, done.call.as_str());
+                self.dump.write(number, &format!("tool-{name}.txt"), &text);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,65 @@
+//! The file with all of what a command printed, as the pager shows it (TRN-3): whole, or both ends of it where it is too long for that.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use zori_core::text::{prefix, suffix};
+use zori_redact::Redactor;
+use zori_tui::cells::{bytes, printed_rows};
+use zori_tui::row::{Row, Span};
+
+/// How much of each end is shown.
+const END: u64 = 1 << 20;
+
+/// Reads the file; returns its rows, without what must not be shown.
+pub fn rows(file: &Path, redactor: &Redactor) -> io::Result<Vec<Row>> {
+    rows_of(file, redactor, END)
+}
+
+fn rows_of(file: &Path, redactor: &Redactor, end: u64) -> io::Result<Vec<Row>> {
+    let mut opened = File::open(file)?;
+    let length = opened.metadata()?.len();
+    let mut read = |from: u64, most: u64| -> io::Result<String> {
+        let mut piece = Vec::new();
+        opened.seek(SeekFrom::Start(from))?;
+        opened.by_ref().take(most).read_to_end(&mut piece)?;
+        Ok(String::from_utf8_lossy(&piece).into_owned())
+    };
+    let shown = |text: &str| printed_rows(&redactor.redact(text));
+    if length <= 2 * end {
+        return Ok(shown(&read(0, length)?));
+    }
+    let (first, last) = (read(0, end)?, read(length - end, end)?);
+    // Neither end begins or stops in the middle of a line, unless it is one line.
+    let first = first.rfind('\n').map_or(first.as_str(), |at| prefix(&first, at));
+    let last = last.find('\n').map_or(last.as_str(), |at| suffix(&last, last.len() - at - 1));
+    let left_out = length - (first.len() + last.len()) as u64;
+    let words = format!("… {} left out; all of it is in {}", bytes(left_out), file.display());
+    let mut rows = shown(first);
+    rows.push(Row::from(Span::new(words).muted()));
+    rows.extend(shown(last));
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_or_both_ends() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("out.txt");
+        let key = format!("sk-ant-{}", "a".repeat(40));
+        std::fs::write(&file, format!("one {key}\n\x1b[1mtwo\x1b[0m\nthree\nfour\nfive\n")).unwrap();
+        let shown = |end| {
+            let rows = rows_of(&file, &Redactor::default(), end).unwrap();
+            rows.iter().map(Row::text).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(1000), ["one [REDACTED]", "two", "three", "four", "five"]);
+        let both = shown(8);
+        assert_eq!(both[2..], ["five"]);
+        assert!(both[1].starts_with("… ") && both[1].ends_with("out.txt"), "{both:?}");
+        assert!(rows(&temp.path().join("gone"), &Redactor::default()).is_err());
+    }
+}

@@ -1,0 +1,142 @@
+//! DUMP-1 to DUMP-4: requests, responses and results as files, for whoever asks; without secrets, private, and not for git.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use zori_testkit::anthropic;
+use zori_testkit::env::TestEnv;
+
+use crate::world::with_model;
+
+/// Returns every file and folder below one, with its rights.
+fn tree(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let mode = entry.metadata().expect("it is there").permissions().mode() & 0o777;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        found.push(format!("{mode:o} {name}"));
+        if entry.path().is_dir() {
+            found.extend(tree(&entry.path()).into_iter().map(|line| {
+                let (mode, rest) = line.split_once(' ').expect("a mode stands before it");
+                format!("{mode} {name}/{rest}")
+            }));
+        }
+    }
+    found.sort_by(|a, b| a.split_once(' ').map(|a| a.1).cmp(&b.split_once(' ').map(|b| b.1)));
+    found
+}
+
+fn text(world: &TestEnv, name: &str) -> String {
+    std::fs::read_to_string(world.work().join(".local/debug/s").join(name)).expect("it is there")
+}
+
+#[test]
+fn one_file_for_each_step() {
+    let token = format!("ghp_{}", "a1B2c3D4e5".repeat(4).split_at(36).0);
+    let (world, _model) = with_model([
+        anthropic::tool_use("toolu_1", "bash", json!({"command": format!("echo {token}")})),
+        anthropic::text("Done."),
+    ]);
+    world.run(&["exec", "--session", "s", "--debug-dump", "-p", "hi"]).success();
+    insta::assert_snapshot!(tree(&world.work().join(".local")).join("\n"), @"
+    644 .gitignore
+    700 debug
+    700 debug/s
+    600 debug/s/0000-request.json
+    600 debug/s/0000-response.json
+    600 debug/s/0001-tool-bash.txt
+    600 debug/s/0002-request.json
+    600 debug/s/0002-response.json
+    ");
+    let request: Value = serde_json::from_str(&text(&world, "0000-request.json")).expect("it is JSON");
+    assert_eq!(
+        (&request["method"], &request["headers"]["x-api-key"], &request["body"]["messages"][0]["role"]),
+        (&json!("POST"), &json!("[REDACTED]"), &json!("user"))
+    );
+    let response: Value = serde_json::from_str(&text(&world, "0000-response.json")).expect("it is JSON");
+    assert_eq!(response["status"], 200);
+    assert!(response["body"].as_str().is_some_and(|body| body.starts_with("event: message_start\n")));
+    insta::assert_snapshot!(text(&world, "0001-tool-bash.txt"), @r#"
+    bash toolu_1
+    {"command":"echo [REDACTED]"}
+
+    {"ok":true,"data":{"stdout":"[REDACTED]\n","stderr":"","exit_code":0,"timed_out":false}}
+    "#);
+    for name in ["0000-request.json", "0000-response.json", "0001-tool-bash.txt", "0002-request.json"] {
+        assert!(!text(&world, name).contains(&token), "{name}");
+    }
+}
+
+/// Without the flag nothing is made; in a session it can be switched.
+#[test]
+fn switched_in_a_session() {
+    let (world, _model) = with_model(["One.", "Two.", "Three."].map(anthropic::text));
+    let output = world.run_with_stdin(
+        &["--json", "--session", "s"],
+        "first\n/debug-dump\nsecond\n/debug-dump off\nthird\n/debug-dump maybe\n",
+    );
+    insta::assert_snapshot!(tree(&world.work().join(".local")).join("\n"), @"
+    644 .gitignore
+    700 debug
+    700 debug/s
+    600 debug/s/0000-request.json
+    600 debug/s/0000-response.json
+    ");
+    let model = output.stderr().lines().find_map(|line| line.strip_prefix("Model: ").map(str::to_owned));
+    let shown = output.to_string().replace(&model.expect("it is said"), "$MODEL");
+    insta::assert_snapshot!(shown, @r#"
+    {"type":"response_chunk","schema":1,"text":"One."}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007,"session_id":"s"}
+    {"type":"response_chunk","schema":1,"text":"Debug dumps go to $WORK/.local/debug/s."}
+    {"type":"response_end","schema":1}
+    {"type":"response_chunk","schema":1,"text":"Two."}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007,"session_id":"s"}
+    {"type":"response_chunk","schema":1,"text":"No debug dumps are written."}
+    {"type":"response_end","schema":1}
+    {"type":"response_chunk","schema":1,"text":"Three."}
+    {"type":"response_end","schema":1}
+    {"type":"cost","schema":1,"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"estimated_usd":0.00007,"session_id":"s"}
+    {"type":"error","schema":1,"message":"`/debug-dump maybe`: it takes `on` or `off`","code":"agent_error"}
+    ------- stderr -------
+    Warning: Session 's' does not exist yet; starting it
+    Model: $MODEL
+    Session: s
+    Error: `/debug-dump maybe`: it takes `on` or `off`
+    [exit status: 0]
+    "#);
+    assert!(text(&world, "0000-request.json").contains("second"));
+}
+
+/// D-36: what would lead elsewhere is refused before anything is sent.
+#[test]
+fn a_link_is_refused() {
+    let (world, model) = with_model([anthropic::text("One.")]);
+    let elsewhere = world.tmp().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("it can be made");
+    std::os::unix::fs::symlink(&elsewhere, world.work().join(".local")).expect("it can be made");
+    insta::assert_snapshot!(world.run(&["exec", "--debug-dump", "-p", "hi"]), @"
+    ------- stderr -------
+    Error: debug dumps cannot be written to $WORK/.local: it is not a folder
+    [exit status: 1]
+    ");
+    assert_eq!((model.count(), tree(&elsewhere)), (0, Vec::new()));
+}
+
+/// A purge deletes exactly the folders of sessions, and only when it is told to.
+#[test]
+fn a_purge_takes_them_along() {
+    let (world, _model) = with_model([anthropic::text("One.")]);
+    world.run(&["exec", "--session", "s", "--debug-dump", "-p", "hi"]).success();
+    world.write(world.work().join(".local/debug/my notes.txt"), "mine");
+    world.run(&["project", "purge", "--yes"]).success();
+    assert!(world.work().join(".local/debug/s").exists());
+    world.run(&["project", "purge", "--yes", "--include-debug"]).success();
+    insta::assert_snapshot!(tree(&world.work().join(".local")).join("\n"), @"
+    644 .gitignore
+    700 debug
+    644 debug/my notes.txt
+    ");
+}
