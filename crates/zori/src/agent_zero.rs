@@ -1,14 +1,13 @@
 //! The settings of the provider `agent-zero`: its server, what its agent is told of the workspace, and named projects.
 //!
 //! `connection` reads how the server is spoken to, `preface` puts the workspace before a message, `redaction` takes
-//! secrets out of it, `server_chat` clears and ends chats on the server, `project` lays a named project over the config, `import` reads the YAML file of another client.
+//! secrets out of it, `project` lays a named project over the config, `import` reads the YAML file of another client.
 
 pub mod connection;
 pub mod import;
 pub mod preface;
 pub mod project;
 mod redaction;
-pub mod server_chat;
 pub mod yaml;
 
 use std::sync::{Arc, OnceLock};

@@ -1,12 +1,9 @@
 //! What was typed, as the settings of a run need it: [`LowArgs`], from the checked arguments of the table.
 //!
-//! The tables are in `args/flags.rs`, and the command that a call without one means in `args/implied.rs`.
+//! The tables are in `args/flags.rs`.
 
 pub mod claude;
 pub mod flags;
-pub mod implied;
-pub mod people;
-pub mod show_config;
 pub mod without_effect;
 
 use std::path::PathBuf;

@@ -11,6 +11,7 @@ pub(crate) mod permissions;
 pub(crate) mod plan;
 mod prompts;
 mod serve;
+pub mod server_chat;
 pub mod slash;
 pub(crate) mod supervised;
 pub(crate) mod undo;
@@ -26,14 +27,14 @@ use zori_core::input::Prompt;
 use zori_core::text::one_line;
 use zori_host::{Answers, SessionSettings, Which};
 
-use crate::agent_zero::server_chat;
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
 use crate::asking;
 use crate::attachment::{self, Viewer};
 use crate::chat::lines::{Line, Lines, More};
 use crate::chat::slash::Next;
-use crate::commands::{AgentCx, demo, exec};
 use crate::data_dir::DataDir;
+use crate::demo;
 use crate::error::SESSION_NOT_FOUND;
 use crate::frontend;
 use crate::model_choice;
@@ -84,11 +85,7 @@ pub fn resume(cx: &mut AgentCx<'_>, args: &LowArgs, id: SessionId) -> Result<Exi
 
 fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Failure> {
     let interactive = cx.terminal.interactive();
-    // Without a terminal a prompt is run as `-p` would (DECISIONS 49).
-    if !interactive && args.prompt.text.is_some() {
-        return exec::one_turn(cx, args, which);
-    }
-    if !interactive && !cx.profile.chats_on_a_pipe() {
+    if !interactive && !cx.profile.chats_on_a_pipe {
         return Err(Failure::new(&REPL_MODE_PROHIBITED, "a chat needs a terminal")
             .hint("give one prompt with `-p TEXT`"));
     }

@@ -33,16 +33,9 @@ mod tui;
 mod undo;
 mod vault;
 
-pub(crate) use auth::open_browser;
-pub(crate) use handoff::GOAL;
-pub(crate) use sessions::fork::copy as copy_session;
-pub(crate) use sessions::latest as latest_session;
-pub(crate) use sessions::{named as session_named, no_session, no_sessions_yet};
-
 use serde_json::Value;
 use zori_contract::args::Args;
 use zori_contract::builtin;
-use zori_contract::cancel::Cancel;
 use zori_contract::child::{self, Purpose};
 use zori_contract::command::{Command, Example};
 use zori_contract::error::{CANCELLED, ErrorKind, INTERNAL_ERROR};
@@ -55,55 +48,14 @@ use zori_contract::warning::Warning;
 use zori_frontends::jsonl::{self, Code, EventWriter};
 use zori_redact::Redactor;
 
+use crate::agent_cx::{AgentCx, Context, Front};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::args::flags;
 use crate::heartbeat::Heartbeat;
 use crate::outcome::Report;
-use crate::profile::Profile;
-use crate::program::App;
 use crate::terminal::{self, Terminal};
 use crate::ui::Ui;
-
-/// What a command of the table runs in.
-pub type Context<'a> = zori_contract::run::CommandCx<'a, App>;
-
-/// What the parts of an agent command run in.
-pub struct AgentCx<'a> {
-    /// The name the program was called by.
-    pub profile: &'static Profile,
-    /// Where the streams go.
-    pub terminal: Terminal,
-    /// The word that the time of the command is over.
-    pub cancel: Cancel,
-    /// The way out for words.
-    pub ui: &'a mut Ui,
-    /// What children find in their environment, so that none of them pages, colours, asks or opens an editor.
-    pub child_env: Vec<(String, String)>,
-    /// What every command of this process shares.
-    pub app: App,
-    /// What the last turn came to, for those who asked for an envelope.
-    pub report: Option<Report>,
-    /// What stdout is for.
-    pub front: Front,
-}
-
-/// What an agent command writes to stdout.
-pub enum Front {
-    /// The assistant's text.
-    Text,
-    /// Events for a program.
-    Events(EventWriter),
-}
-
-impl Front {
-    /// Returns where events go, if that is what is wanted.
-    pub fn events(&self) -> Option<&EventWriter> {
-        match self {
-            Self::Text => None,
-            Self::Events(events) => Some(events),
-        }
-    }
-}
 
 /// The groups of two-word commands.
 pub const GROUPS: &[(&str, &str)] = &[

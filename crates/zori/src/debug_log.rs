@@ -15,8 +15,8 @@ use zori_core::event::{
 use zori_core::ids::{AgentId, CallId};
 use zori_core::render::Renderer;
 
+use crate::app::App;
 use crate::args::claude;
-use crate::program::App;
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -138,7 +138,7 @@ impl Environment {
         };
         let mut vars = Vars(self.0.vars.iter().filter_map(text).collect());
         if let Some(agent) = vars.get("ZORI_AGENT").map(str::to_owned) {
-            vars.0.entry(format!("{}_AGENT", profile.program.prefix)).or_insert(agent);
+            vars.0.entry(format!("{}_AGENT", profile.prefix)).or_insert(agent);
         }
         vars
     }

@@ -7,11 +7,10 @@ use zori_extensions::command_folder::{self, FoundCommands};
 use zori_extensions::skill_folder::{self, FoundSkills};
 use zori_host::{Extensions, SkillSettings, Skills};
 
+use crate::app::App;
 use crate::args::LowArgs;
-use crate::chat::slash;
 use crate::config::Config;
 use crate::data_dir::DataDir;
-use crate::environment::Environment;
 use crate::trust::ProjectTrust;
 use crate::ui::Ui;
 use crate::vault;
@@ -31,7 +30,7 @@ pub struct Folders<'a> {
 pub fn gather(
     args: &LowArgs,
     config: &Config,
-    env: &Environment,
+    app: &App,
     folders: &Folders<'_>,
     project_trust: &ProjectTrust,
     secrets: &Secrets,
@@ -53,7 +52,7 @@ pub fn gather(
         }
     }
     // A built-in command cannot be taken by another one.
-    let is_built_in = |name: &str| slash::is_built_in(&format!("/{name}"));
+    let is_built_in = |name: &str| (app.is_slash_command)(&format!("/{name}"));
     for command in commands.commands.iter().filter(|command| is_built_in(&command.name)) {
         commands.warnings.push(format!(
             "{} is not used: /{} is a command of the program",
@@ -69,7 +68,7 @@ pub fn gather(
         catalogue_bytes: config.count("skills.catalogue_bytes").unwrap_or(CATALOGUE_BYTES) as usize,
         bare: args.bare || config.flag("cli.bare").unwrap_or(false),
     };
-    let resolver = vault::resolver(config, env, secrets.clone());
+    let resolver = vault::resolver(config, &app.env, secrets.clone());
     let has_secret = move |name: &str| matches!(resolver.find(name), Ok(Some(_)));
     Extensions {
         commands: commands.commands.into(),

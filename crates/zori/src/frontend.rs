@@ -12,8 +12,8 @@ use zori_redact::Redactor;
 use zori_serve::NoticePrinter;
 use zori_serve::claude::structured::Structured;
 
-use crate::commands::AgentCx;
-use crate::commands::exec::prompt_options::PromptOptions;
+use crate::agent_cx::AgentCx;
+use crate::prompt_options::PromptOptions;
 use crate::terminal;
 use crate::ui::Ui;
 

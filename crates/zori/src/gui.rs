@@ -32,8 +32,8 @@ use zori_serve::parse_session;
 use zori_tools::dialect::CLAUDE;
 use zori_tools::spelling::Platform;
 
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
-use crate::commands::AgentCx;
 use crate::error::{PROMPT_MISSING, SESSION_NOT_FOUND};
 use crate::model_choice::api_key_source;
 use crate::settings::{RunSettings, Settings};

@@ -4,8 +4,10 @@
 //! and ends; `environment` is what it is handed. `settings` merges flags, environment and config file; `wire_up` hands what comes
 //! of it to `zori_host`, where sessions live. Failures are kinds of [`error`].
 
+mod agent_cx;
 mod agent_zero;
 mod agents;
+pub mod app;
 pub mod args;
 mod asking;
 mod attachment;
@@ -25,6 +27,7 @@ mod demo;
 mod environment;
 pub mod error;
 mod extensions;
+mod find_session;
 mod frontend;
 mod gui;
 mod handoff;
@@ -41,23 +44,28 @@ mod memory;
 mod model_choice;
 mod model_lists;
 mod network;
+mod open_browser;
 mod outcome;
 mod page;
 mod permissions;
 mod plain;
 mod preferences;
+mod private_file;
 mod process_hardening;
 pub mod profile;
 pub mod program;
 mod project_state;
 mod prompt;
+mod prompt_options;
 mod recap;
+mod rewrite;
 mod sandbox;
 mod schedule;
 mod scheduler;
 mod screen;
 mod secrets;
 mod serving;
+mod session_copy;
 mod settings;
 mod signals;
 mod stdin;
@@ -81,6 +89,7 @@ use zori_contract::flag::framework::IDEMPOTENCY_KEY;
 use zori_contract::path::AbsPath;
 use zori_contract::world::{RunFacts, Started};
 
+use crate::app::App;
 use crate::args::flags;
 use crate::audit::CommandRecord;
 use crate::config::ConfigReader;
@@ -89,7 +98,6 @@ use crate::debug_dump::DebugDump;
 use crate::debug_log::DebugLog;
 use crate::environment::Environment;
 use crate::network::NetworkOptions;
-use crate::program::App;
 use crate::ui::Ui;
 
 /// Runs the program: argv to profile, tables, command, exit code.
@@ -107,7 +115,7 @@ pub fn main() -> ExitCode {
     let (reader, record) = (ConfigReader::default(), CommandRecord::default());
     let world = environment::world(profile, rest, &env, &reader, &record);
     let ending = record.clone();
-    let code = zori_contract::run::run(profile.program, world, |begin| {
+    let code = zori_contract::run::run(program::of(profile), world, |begin| {
         // Before anything else can be said (FR-002).
         let log = DebugLog::open(begin);
         let config_file = data_dir::chosen_config(begin.args);
@@ -115,7 +123,8 @@ pub fn main() -> ExitCode {
         let locations = Locations { profile, env: env.clone(), config_file, vault_dir, reader };
         let network = NetworkOptions::new(begin.args, begin.verbosity, &env);
         let dump = DebugDump::new(begin.args.has(&flags::DEBUG_DUMP));
-        start(App { profile, env, locations, network, log, dump, record }, begin)
+        let is_slash_command = chat::slash::is_built_in;
+        start(App { profile, env, locations, network, log, dump, record, is_slash_command }, begin)
     });
     let code = profile.exit_code(code);
     ending.end(code);

@@ -16,16 +16,16 @@ use zori_mcp::client::{ReadServers, ServerConfig};
 use zori_policy::Mode;
 use zori_vault::Resolver;
 
+use crate::agent_cx::AgentCx;
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::child_env::ChildEnv;
-use crate::commands::AgentCx;
 use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::environment::Environment;
 use crate::error::CONFIG_INVALID;
 use crate::mcp_logins;
 use crate::network::NetworkOptions;
-use crate::program::App;
 use crate::trust::ProjectTrust;
 use crate::vault;
 

@@ -23,9 +23,9 @@ use zori_providers::recording::secrets::Secrets;
 use zori_providers::recording::{RecordedExchange, Recording, Shape, Start};
 
 use self::logging_transport::LoggingTransport;
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
 use crate::args::flags;
-use crate::commands::AgentCx;
 use crate::environment::Environment;
 use crate::error::{RECORDING_UNUSABLE, SETTING_INVALID};
 use crate::settings::RunSettings;

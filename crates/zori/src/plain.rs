@@ -14,8 +14,8 @@ use zori_host::{
 };
 use zori_redact::Redactor;
 
+use crate::agent_cx::AgentCx;
 use crate::asking::{PlainPeer, WAYS_OUT, reply};
-use crate::commands::AgentCx;
 use crate::frontend;
 use crate::handoff::model::HandoffRequest;
 use crate::recap;
@@ -24,7 +24,7 @@ use crate::settings::RunSettings;
 use crate::signals::Signals;
 use crate::stdin::Client;
 use crate::ui::Ui;
-use crate::wire_up::{self, Prepared};
+use crate::wire_up::{self, Prepared, written};
 
 /// A session under way, and all it runs on.
 pub struct PlainSession {
@@ -302,16 +302,5 @@ fn recap(
             (recap::from_answer(&answer.text).ok_or_else(|| "the model said nothing".to_owned()), spent)
         }
         Err(why) => (Err(why), Spent::NOTHING),
-    }
-}
-
-/// Says that an answer could not be written, and returns the exit code of it.
-pub fn written(closed: std::io::Result<()>, ui: &mut Ui) -> Exit {
-    match closed {
-        Ok(()) => Exit::Success,
-        Err(error) => {
-            ui.warn(&format!("Failed to write the answer: {error}"));
-            Exit::General
-        }
     }
 }

@@ -8,12 +8,12 @@ use zori_core::time::Clock as _;
 use zori_host::SystemClock;
 use zori_index::IndexError;
 
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
-use crate::commands::AgentCx;
 use crate::data_dir::DataDir;
 use crate::memory::place;
 use crate::model_choice;
-use crate::screen::write_private;
+use crate::private_file;
 use crate::settings::{missing_key, root};
 use crate::ui::Ui;
 
@@ -99,5 +99,5 @@ pub fn keep_model(
     }
     let path = file(data_dir, &place.project);
     let text = serde_json::to_vec(&chosen).expect("texts are JSON");
-    write_private(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
+    private_file::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
 }

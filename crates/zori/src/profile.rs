@@ -19,13 +19,10 @@ pub use zori::ZORI;
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_contract::program::Program;
 use zori_core::tool::Leniency;
 use zori_policy::mode::Protocol;
 use zori_providers::catalog::ProviderFacts;
 use zori_tools::dialect::Dialect;
-
-use crate::program::App;
 
 /// The profiles there are.
 pub const ALL: &[&Profile] = &[&ZORI, &ZDX, &ZEPH, &YUME, &A0];
@@ -34,8 +31,10 @@ pub const ALL: &[&Profile] = &[&ZORI, &ZDX, &ZEPH, &YUME, &A0];
 pub struct Profile {
     /// The name: of the link, in help and banner.
     pub name: &'static str,
-    /// The tables it is.
-    pub program: &'static Program<App>,
+    /// How its variables begin.
+    pub prefix: &'static str,
+    /// Whether a chat can be held over a pipe.
+    pub chats_on_a_pipe: bool,
     /// The variable that names the base directory.
     pub home_var: &'static str,
     /// Where the base directory is when nobody names one.
@@ -109,12 +108,7 @@ impl Profile {
 
     /// Returns whether its chat is a screen; the strings of a line chat are the contract of others (DECISIONS 56).
     pub fn has_screen(&self) -> bool {
-        !self.chats_on_a_pipe()
-    }
-
-    /// Returns whether a chat can be held over a pipe.
-    pub fn chats_on_a_pipe(&self) -> bool {
-        self.program.no_command.anywhere().is_some()
+        !self.chats_on_a_pipe
     }
 }
 

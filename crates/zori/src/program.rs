@@ -1,60 +1,30 @@
 //! The program as a value, once for each name it goes by: the tables of `commands.rs` and `args/flags.rs` put together.
 
 use zori_contract::command::Example;
-use zori_contract::failure::Failure;
 use zori_contract::program::{NoCommand, Program};
-use zori_redact::Redactor;
 
-use crate::args::{flags, implied, people};
-use crate::audit::CommandRecord;
+use crate::app::App;
+use crate::args::flags;
 use crate::commands::{COMMANDS, GROUPS, example};
-use crate::data_dir::{DataDir, Locations};
-use crate::debug_dump::DebugDump;
-use crate::debug_log::DebugLog;
-use crate::environment::Environment;
 use crate::error;
-use crate::network::NetworkOptions;
-use crate::profile::Profile;
-use crate::secrets;
+use crate::profile::{self, Profile};
+use crate::rewrite::{implied, people};
 
-/// What a command of zori runs on, beside what every command line has: decided once, when the program starts. Clones
-/// share what can change.
-#[derive(Clone)]
-pub struct App {
-    /// The name the program was called by.
-    pub profile: &'static Profile,
-    /// The variables and folders of this process.
-    pub env: Environment,
-    /// Where data and settings are.
-    pub locations: Locations,
-    /// Which way requests go.
-    pub network: NetworkOptions,
-    /// Log lines, where somebody asks for them.
-    pub log: DebugLog,
-    /// Debug dumps, where somebody asks for them.
-    pub dump: DebugDump,
-    /// The audit record of this command.
-    pub record: CommandRecord,
+/// Returns the tables that a profile's name stands for.
+pub fn of(profile: &Profile) -> &'static Program<App> {
+    let program = PROGRAMS.iter().find(|program| program.name == profile.name);
+    program.expect("each profile has a program of its name, as a test says")
 }
 
-impl App {
-    /// Finds the data directory.
-    pub fn data_dir(&self) -> Result<DataDir, Failure> {
-        self.locations.data_dir()
-    }
-
-    /// Returns what takes the keys of the environment, and whatever looks like a secret, out of text.
-    pub fn redactor(&self) -> Redactor {
-        secrets::redactor(&self.env)
-    }
-}
+/// The program under each of its names.
+const PROGRAMS: &[&Program<App>] = &[&ZORI, &ZDX, &ZEPH, &YUME, &A0];
 
 /// What the names have in common, and what holds where a name says nothing else.
 const BASE: Program<App> = Program {
     name: "zori",
     version: env!("CARGO_PKG_VERSION"),
     about: "A terminal coding agent: one engine, every front end",
-    prefix: "ZORI",
+    prefix: profile::ZORI.prefix,
     commands: COMMANDS,
     groups: GROUPS,
     flags: flags::GLOBAL,
@@ -79,7 +49,7 @@ pub static ZORI: Program<App> = Program { examples: EXAMPLES, ..BASE };
 pub static ZDX: Program<App> = Program {
     name: "zdx",
     about: "A terminal coding agent (zori under the name zdx)",
-    prefix: "ZDX",
+    prefix: profile::ZDX.prefix,
     no_command: NoCommand::Command { path: &["chat"], anywhere: true },
     plain: true,
     unknown: Some("for a prompt: `zdx -p TEXT`"),
@@ -99,7 +69,7 @@ pub static ZEPH: Program<App> = Program {
 pub static YUME: Program<App> = Program {
     name: "yume-cli",
     about: "A coding agent for the Yume GUI (zori under the name yume-cli)",
-    prefix: "YUME",
+    prefix: profile::YUME.prefix,
     no_command: NoCommand::Refused("a GUI starts `yume-cli start`; `yume-cli start --help` says how"),
     note: "A GUI starts `yume-cli start`; the other commands are those of `zori`.\n`--help --all` shows every option.",
     unknown: Some("a GUI starts `yume-cli start`"),
@@ -167,3 +137,48 @@ const VARIABLES: &[(&str, &str)] = &[
     ),
     ("ANTHROPIC_API_KEY", "the key of Anthropic; each provider has its own, as `auth status` shows"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use zori_contract::parse;
+
+    use super::*;
+    use crate::audit;
+
+    /// What a profile says of its program is what the program is.
+    #[test]
+    fn a_program_for_each_profile() {
+        for profile in profile::ALL {
+            let program = of(profile);
+            let told = (program.name, program.prefix, program.no_command.anywhere().is_some());
+            assert_eq!(told, (profile.name, profile.prefix, profile.chats_on_a_pipe), "{}", profile.name);
+        }
+    }
+
+    fn check(argv: &[&str], wanted: &str) {
+        let argv: Vec<_> = argv.iter().map(Into::into).collect();
+        assert_eq!(audit::shown(&parse::read(&ZORI, &argv).words), wanted);
+    }
+
+    #[test]
+    fn prompts_are_length_and_hash() {
+        let hi = "[2 bytes, sha256 8f434346648f6b96]";
+        check(&["exec", "-p", "hi", "--model", "m"], &format!("exec -p {hi} --model m"));
+        check(&["-phi"], &format!("-p{hi}"));
+        check(&["exec", "-yphi"], &format!("exec -yp{hi}"));
+        check(&["exec", "-yp=hi"], &format!("exec -yp={hi}"));
+        check(&["exec", "-yp", "hi"], &format!("exec -yp {hi}"));
+        check(&["-phi", "exec", "-yphi"], &format!("-p{hi} exec -yp{hi}"));
+        check(&["exec", "--prompt=hi"], &format!("exec --prompt={hi}"));
+        check(&["exec", "--append-system-prompt", "hi"], &format!("exec --append-system-prompt {hi}"));
+        check(
+            &["--system-prompt", "hi", "exec", "-p", "-"],
+            "--system-prompt [2 bytes, sha256 8f434346648f6b96] exec -p [1 bytes, sha256 3973e022e93220f9]",
+        );
+        // Claude Code takes the prompt as an argument.
+        check(&["--output-format=stream-json", "hi"], &format!("exec --output-format=stream-json {hi}"));
+        check(&["--model=m", "-o", "plain"], "--model=m -o plain");
+        check(&["handoff", "--goal", "hi"], &format!("handoff --goal {hi}"));
+        check(&["exec", "--raw-payload=hi"], &format!("exec --raw-payload={hi}"));
+    }
+}

@@ -15,7 +15,7 @@ use zori_core::time::Clock as _;
 use zori_host::{MemoryPlace, ScheduleSettings, SystemClock};
 use zori_index::{Claim, IndexError};
 
-use crate::commands::AgentCx;
+use crate::agent_cx::AgentCx;
 use crate::workers::{Need, Worker, Workers};
 
 const WORKER: Worker = Worker { name: "scheduler", need: Need::UnlessBare };

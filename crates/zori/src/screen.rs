@@ -37,10 +37,10 @@ use zori_host::Answers;
 use zori_tui::completion::Item;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
 use crate::chat::Chat;
 use crate::chat::undo::UndoPlan;
-use crate::commands::AgentCx;
 use crate::ui::{Collected, Ui};
 use display::Display;
 use history::HistoryFile;
@@ -48,7 +48,6 @@ use outside::Outside;
 
 pub use aside::Beside;
 pub use elsewhere::{Again, Left};
-pub(crate) use outside::write_private;
 pub use panel::run as run_panel;
 pub use start::{Opening, run};
 

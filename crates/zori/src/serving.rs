@@ -10,8 +10,8 @@ use zori_redact::Redactor;
 use zori_serve::{Launcher, NoticePrinter, Resolved};
 use zori_tools::dialect::Dialect;
 
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
-use crate::commands::AgentCx;
 use crate::frontend;
 use crate::host_failure::of_model;
 use crate::model_choice;

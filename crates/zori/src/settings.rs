@@ -35,16 +35,17 @@ use zori_store::Durability;
 use zori_tools::hooks::Origin;
 use zori_tools::toolset::ReadBounds;
 
+use crate::agent_cx::AgentCx;
 use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
 use crate::agent_zero::project::ActiveNames;
 use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::audit;
 use crate::background::{self, Outside, ProjectWorkers, Switch};
 use crate::child_env::ChildEnv;
 use crate::code_index;
-use crate::commands::AgentCx;
 use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
@@ -58,7 +59,6 @@ use crate::model_choice::{self, Key, KeyFound, ModelChoice};
 use crate::network::{self, RecordingMode};
 use crate::permissions::{self, PolicySources, ResolvedPolicy, folders};
 use crate::profile::Profile;
-use crate::program::App;
 use crate::schedule;
 use crate::signals::Signals;
 use crate::trust::project::Project;
@@ -205,7 +205,7 @@ impl Settings {
         let extensions = match cx.profile.built_in_prompt {
             true => {
                 let secrets = &model.secrets;
-                extensions::gather(args, &config, &cx.app.env, &folders, &project_trust, secrets, cx.ui)
+                extensions::gather(args, &config, &cx.app, &folders, &project_trust, secrets, cx.ui)
             }
             // Its document knows AGENTS.md alone (DECISIONS 60).
             false => Extensions::default(),
@@ -255,7 +255,7 @@ impl Settings {
         let count = |key, default| config.count(key).unwrap_or(default);
         let timeout = count("tool_timeout_secs", cx.profile.tool_timeout.as_secs());
         let rules_file = if modes.user_rules { data_dir.as_ref().map(DataDir::config) } else { None };
-        let child_env = ChildEnv::new(cx.profile.program.prefix, policy.mode.mode, &config, &cx.app.env)?;
+        let child_env = ChildEnv::new(cx.profile.prefix, policy.mode.mode, &config, &cx.app.env)?;
         let usual = timeouts::http_limits(args, &config);
         let limits_of_request = agent_zero.as_ref().map_or(usual, |setup| setup.limits(usual));
         let bare = args.bare || config.flag("cli.bare").unwrap_or(false);

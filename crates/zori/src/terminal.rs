@@ -9,7 +9,7 @@ use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 use zori_contract::mode::Verbosity;
 
-use crate::commands::Context;
+use crate::agent_cx::Context;
 
 /// Returns stdout without the standard library's line buffer.
 pub fn stdout() -> Result<File, Failure> {

@@ -16,9 +16,9 @@ use zori_extensions::skill::Skill;
 use zori_host::AgentDescription;
 use zori_tools::hooks::Hook;
 
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
 use crate::audit;
-use crate::commands::AgentCx;
 use crate::data_dir::DataDir;
 use crate::error::{CONFIG_INVALID, SETTING_INVALID};
 use crate::signals::Signals;

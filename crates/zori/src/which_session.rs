@@ -10,8 +10,9 @@ use zori_host::{SessionSettings, Which, session_id};
 use zori_store::SessionDir;
 
 use crate::args::SessionArgs;
-use crate::commands::{copy_session, no_session, no_sessions_yet, session_named};
+use crate::find_session::{self, no_session, no_sessions_yet};
 use crate::profile::Profile;
+use crate::session_copy;
 
 /// Finds the session that the flags ask for, unless the command named one itself.
 pub fn choose_over(
@@ -60,7 +61,7 @@ fn choose(
     match sessions.filter(|_| settings.storage.save) {
         Some(sessions) => {
             let id = new.unwrap_or_else(session_id);
-            copy_session(&sessions, &parent, &id).map_err(|why| no_session(profile, &why))?;
+            session_copy::copy(&sessions, &parent, &id).map_err(|why| no_session(profile, &why))?;
             Ok(Some(Which::Existing(id)))
         }
         // Nothing is written, so the copy is only in memory.
@@ -88,7 +89,7 @@ pub fn parent(
         (Some(text), _) => {
             let missing = || no_session(profile, &format!("No session '{text}' to resume"));
             let sessions = sessions.as_ref().ok_or_else(missing)?;
-            let id = session_named(profile, sessions, text)?;
+            let id = find_session::named(profile, sessions, text)?;
             if sessions.file(&id).exists() { Ok(Some(id)) } else { Err(missing()) }
         }
         (None, true) => {

@@ -28,14 +28,13 @@ use zori_providers::openai_chat::{OpenAiChat, OpenAiChatOptions};
 use zori_providers::openai_responses::OpenAiResponses;
 use zori_providers::quirks::{self, EndMark, Quirks, ToolStyle};
 
+use crate::agent_cx::AgentCx;
 use crate::agent_zero::AgentZeroSetup;
-use crate::commands::AgentCx;
 use crate::debug_log::Level;
 use crate::error::{MCP_LOGIN_MISSING, MCP_UNAVAILABLE};
 use crate::host_failure::of_session;
 use crate::model_choice::{Key, KeyFound};
 use crate::network;
-use crate::plain::written;
 use crate::settings::RunSettings;
 use crate::ui::Ui;
 use zori_auth::grant::Kind;
@@ -248,6 +247,17 @@ impl Access {
             }
             Api::Gemini => Arc::new(Gemini::of(facts, endpoint)),
             Api::AgentZero => Arc::new(AgentZero::new(endpoint, AgentZeroOptions::default(), None)),
+        }
+    }
+}
+
+/// Says that an answer could not be written, and returns the exit code of it.
+pub fn written(closed: std::io::Result<()>, ui: &mut Ui) -> Exit {
+    match closed {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            ui.warn(&format!("Failed to write the answer: {error}"));
+            Exit::General
         }
     }
 }

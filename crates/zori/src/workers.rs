@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use crate::app::App;
 use crate::debug_log::{DebugLog, Level};
-use crate::program::App;
 use crate::ui::Ui;
 
 /// Something that goes on in the background.

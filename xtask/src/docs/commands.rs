@@ -3,7 +3,8 @@
 use zori::commands::COMMANDS;
 use zori::config::keys::{KEYS, Key, Kind, LOGIN_KEYS};
 use zori::config::own_models::MODEL_KEYS;
-use zori::program::{App, ZORI};
+use zori::app::App;
+use zori::program::ZORI;
 use zori_contract::command::Command;
 use zori_contract::exit::Exit;
 use zori_contract::flag::Flag;

@@ -27,6 +27,8 @@ const MODEL_NAME: Pattern = Pattern {
 /// `--prompt`.
 pub const PROMPT: Flag =
     Flag::valued("prompt", "TEXT", Kind::Text, "The prompt; `-` reads it from standard input").short('p');
+/// `--goal`, of `handoff`.
+pub const GOAL: Flag = Flag::valued("goal", "TEXT", Kind::Text, "What is to be done next").required();
 /// `--image`.
 pub const IMAGE: Flag =
     Flag::valued("image", "FILE", Kind::Text, "Show the model an image with the prompt; may be repeated")

@@ -63,7 +63,7 @@ pub(crate) fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<Strin
     }
     files.extend(extra.iter().cloned());
     for (name, text) in &files {
-        crate::screen::write_private(&folder.join(name), redactor.redact(text).as_bytes()).map_err(failed)?;
+        crate::private_file::write(&folder.join(name), redactor.redact(text).as_bytes()).map_err(failed)?;
     }
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     Ok(format!(

@@ -12,8 +12,8 @@ use zori_policy::mode::Protocol;
 use zori_serve::acp::{self, LOGIN};
 
 use super::{AgentCx, example, own_streams};
+use crate::app::App;
 use crate::args::{LowArgs, flags};
-use crate::program::App;
 use crate::serving::Serving;
 use crate::signals::Signals;
 use crate::stdin::Lines;

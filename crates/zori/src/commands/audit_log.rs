@@ -14,11 +14,11 @@ use zori_serve::parse_session;
 use zori_store::{AuditEntry, StoreError, VerifyError, audit_entries, audit_path, verify};
 
 use super::{Context, example};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::args::flags;
 use crate::data_dir::DataDir;
 use crate::error::{AUDIT_BROKEN, BASE_UNUSABLE};
-use crate::program::App;
 use crate::settings::root;
 
 const EVENT: Flag = Flag::valued(

@@ -2,7 +2,6 @@
 
 mod token_input;
 
-use std::process::{self, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,8 +33,8 @@ use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 use zori_providers::quirks::KeyNeed;
 
 use super::{Context, example, ui};
+use crate::app::App;
 use crate::args::flags;
-use crate::child_env::ChildEnv;
 use crate::config::Config;
 use crate::credentials;
 use crate::environment::Environment;
@@ -44,7 +43,7 @@ use crate::error::{
     SETTING_INVALID,
 };
 use crate::model_choice::{auth_methods, base_url, key_entry, key_of_env, unknown_in};
-use crate::program::App;
+use crate::open_browser::open_browser;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 use crate::ui::Ui;
@@ -399,18 +398,6 @@ pub(crate) fn given_up(cause: CancelCause) -> Failure {
             Failure::new(&TIMEOUT, "nobody logged in before the time was over (`--timeout`)")
                 .hint("nothing was stored")
         }
-    }
-}
-
-/// Tries to open the address in the user's browser; whether that works, the user sees.
-pub(crate) fn open_browser(url: &str, env: &Environment) {
-    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let mut command = process::Command::new(program);
-    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    ChildEnv::keys_only(env).apply(&mut command);
-    if let Ok(mut child) = command.spawn() {
-        // Reaped when it ends, which may be after us.
-        std::thread::spawn(move || child.wait());
     }
 }
 

@@ -22,9 +22,9 @@ use zori_contract::world::World;
 use zori_host::random_bytes;
 
 use super::{COMMANDS, Context, example};
+use crate::app::App;
 use crate::environment::Clocks;
 use crate::error::{DISPATCH_PARSE_ERROR, DISPATCH_REFUSED};
-use crate::program::App;
 use crate::secrets;
 
 const IGNORE_ERRORS: Flag = Flag::switch("ignore-errors", "Go on after a line that fails");
@@ -132,7 +132,7 @@ fn dispatch(cx: &Context<'_>, number: usize, line: &str, lines: BatchMode) -> Va
         end: Arc::new(|_| {}),
     };
     let app = cx.app.clone();
-    zori_contract::run::run(app.profile.program, world, |begin| Ok(crate::started(app, begin)));
+    zori_contract::run::run(crate::program::of(app.profile), world, |begin| Ok(crate::started(app, begin)));
     let printed = out.0.lock().unwrap_or_else(PoisonError::into_inner);
     let mut answer: Value = serde_json::from_slice(&printed).unwrap_or(Value::Null);
     answer["meta"]["_cmd"] = json!(name);

@@ -3,11 +3,12 @@
 use zori_contract::command::{Command, Rule};
 use zori_contract::exit::Danger;
 use zori_contract::mode::{Class, Format};
+use zori_host::Which;
 
-use super::{AGENT_EXITS, example, own_streams};
+use super::{AGENT_EXITS, example, exec, own_streams};
+use crate::app::App;
 use crate::args::flags;
 use crate::chat;
-use crate::program::App;
 
 /// The entry; it is also what the bare call means at a terminal.
 pub const COMMAND: Command<App> = Command {
@@ -28,9 +29,12 @@ pub const COMMAND: Command<App> = Command {
         example("go on with the newest session of this folder", "zori chat -c"),
         example("with another model", "zori chat --model anthropic:claude-opus-4"),
     ],
-    declares: super::exec::DECLARES,
+    declares: exec::DECLARES,
     ..Command::new(&["chat"], "Chat with the model at a terminal", |cx, args| {
-        own_streams(cx, args, chat::run)
+        own_streams(cx, args, |cx, args| match !cx.terminal.interactive() && args.prompt.text.is_some() {
+            true => exec::one_turn(cx, args, Which::BySettings),
+            false => chat::run(cx, args),
+        })
     })
 };
 

@@ -17,12 +17,12 @@ use zori_contract::reply::{Effect, Reply};
 use zori_providers::catalog::PROVIDERS;
 
 use super::{Context, example};
+use crate::app::App;
 use crate::args::flags;
 use crate::config::keys::KEYS;
 use crate::config::template;
 use crate::error::BASE_UNUSABLE;
 use crate::permissions;
-use crate::program::App;
 
 pub const PATH: Command<App> = Command {
     examples: &[

@@ -9,9 +9,9 @@ use zori_contract::reply::Reply;
 use super::{Context, example};
 use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
 use crate::agent_zero::{connection, project};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::config::Config;
-use crate::program::App;
 use crate::settings;
 
 pub const SHOW: Command<App> = Command {

@@ -22,11 +22,11 @@ use zori_sandbox::{Backend, Machine};
 
 use super::status::tree_size;
 use super::{Context, example};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::config::Config;
 use crate::error::CHECKS_FAILED;
 use crate::model_choice::{self, ModelChoice};
-use crate::program::App;
 use crate::settings;
 use crate::ui::Ui;
 use crate::undo;

@@ -1,7 +1,5 @@
 //! `exec`: one prompt, one turn, the exit code of its end.
 
-pub mod prompt_options;
-
 use std::collections::VecDeque;
 
 use zori_contract::args::Args;
@@ -20,9 +18,9 @@ use zori_host::{
 };
 use zori_policy::mode::Protocol;
 
-use self::prompt_options::{Checked, PromptOptions};
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, AgentCx, example, failure_event, own_streams};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::args::claude;
 use crate::args::flags;
@@ -35,8 +33,8 @@ use crate::gui;
 use crate::model_choice;
 use crate::outcome::{self, Report};
 use crate::plain::{Advice, PlainSession};
-use crate::program::App;
 use crate::prompt::{self, Sources};
+use crate::prompt_options::{self, Checked, PromptOptions};
 use crate::scheduler::Scheduler;
 use crate::settings::{RunSettings, Settings};
 use crate::signals::Signals;

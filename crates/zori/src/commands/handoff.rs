@@ -25,19 +25,19 @@ use zori_providers::quirks::ToolStyle;
 use zori_redact::Redactor;
 use zori_store::Record;
 
-use super::sessions::{directory, latest, load, named, no_sessions_yet};
+use super::sessions::load;
 use super::{Context, example, ui};
+use crate::app::App;
+use crate::args::flags::GOAL;
 use crate::args::{LowArgs, flags};
 use crate::config::Config;
+use crate::find_session::{directory, latest, named, no_sessions_yet};
 use crate::handoff::model::{self, Answer, HandoffRequest};
 use crate::handoff::{Bundle, HandoffText};
 use crate::model_choice::{self, ModelChoice};
-use crate::program::App;
 use crate::settings::{self, limits};
 use crate::wire_up;
 
-/// `--goal`.
-pub const GOAL: Flag = Flag::valued("goal", "TEXT", Kind::Text, "What is to be done next").required();
 const FROM_SESSION: Flag = Flag::valued(
     "from-session",
     "ID",

@@ -23,11 +23,11 @@ use zori_vault::{VaultError, VaultFile, VaultPlace};
 
 use self::questions::Agreed;
 use super::{Context, example};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::config::{Config, server_table, set_key};
 use crate::error::BASE_UNUSABLE;
 use crate::import::{AGENTS, GROUPS, Plan, PlannedServer, homes};
-use crate::program::App;
 use crate::settings::root;
 use crate::vault;
 

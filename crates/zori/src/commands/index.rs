@@ -25,10 +25,10 @@ use zori_index::{CodeHit, CodeStatus, ProjectStore};
 
 use super::memory::{self, nothing_to_look_for};
 use super::{Context, example};
+use crate::app::App;
 use crate::code_index::{self, place};
 use crate::error::BASE_UNUSABLE;
 use crate::memory::unusable;
-use crate::program::App;
 use crate::wire_up;
 
 const TEXT: Positional =

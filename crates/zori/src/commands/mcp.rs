@@ -22,8 +22,8 @@ use zori_serve::Launcher;
 use zori_serve::mcp::{self, McpHost};
 
 use super::{AgentCx, example, own_streams};
+use crate::app::App;
 use crate::args::{LowArgs, flags};
-use crate::program::App;
 use crate::serving::Serving;
 use crate::signals::Signals;
 use crate::stdin::Lines;

@@ -23,9 +23,9 @@ use zori_host::{AskedBy, MemoryPlace, SystemClock, Vectors};
 use zori_index::{Database, IndexError, Message, ProjectStore};
 
 use super::{Context, example};
+use crate::app::App;
 use crate::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
 use crate::memory::{place, unusable, vectors};
-use crate::program::App;
 use crate::wire_up;
 
 pub use self::graph::GRAPH;

@@ -18,10 +18,10 @@ use zori_extensions::skill::{self, MAX_BYTES, Skill};
 use zori_extensions::skill_folder;
 
 use super::{Context, example, ui};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::error::{SETTING_INVALID, SKILL_INVALID, SKILL_NOT_FOUND};
 use crate::extensions::{self, Folders};
-use crate::program::App;
 use crate::settings::root;
 use crate::trust::project::Project;
 use crate::trust::store::{self, Entry, TrustState, TrustStore};

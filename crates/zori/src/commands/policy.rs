@@ -29,9 +29,9 @@ use zori_tools::lookup;
 use zori_tools::toolset::ToolSet;
 
 use super::{Context, example};
+use crate::app::App;
 use crate::args::{LowArgs, flags};
 use crate::error::{CONFIG_INVALID, POLICY_UNEXPECTED};
-use crate::program::App;
 use crate::settings;
 
 const TOOL: Flag =

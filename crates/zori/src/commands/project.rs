@@ -18,9 +18,9 @@ use zori_store::{RecordKind, SessionDir};
 
 use super::memory::place_of;
 use super::{Context, example};
+use crate::app::App;
 use crate::error::BASE_UNUSABLE;
 use crate::memory::unusable;
-use crate::program::App;
 use crate::project_state::{ProjectState, Unclear, words};
 
 pub const LIST: Command<App> = Command {

@@ -18,10 +18,10 @@ use zori_index::{Job, JobRun, NewJob, ProjectStore, When};
 
 use super::memory::{now, place_of};
 use super::{Context, example};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::error::JOB_NOT_FOUND;
 use crate::memory::unusable;
-use crate::program::App;
 use crate::schedule::{local_zone, mark};
 use crate::settings;
 

@@ -10,11 +10,11 @@ use zori_policy::mode::Protocol;
 
 use super::exec::DECLARES;
 use super::{example, own_streams};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::args::flags;
 use crate::args::flags::{API_BASE, HISTORY_FILE, PROTOCOL_VERSION, SESSION_NAME, TRUST_WORKSPACE};
 use crate::gui;
-use crate::program::App;
 use crate::stream_json;
 
 const PROMPT: Flag = Flag::valued(

@@ -15,11 +15,11 @@ use zori_contract::reply::{Effect, Reply};
 use zori_core::text::one_line;
 
 use super::{Context, example, ui};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::audit;
 use crate::data_dir::DataDir;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
-use crate::program::App;
 use crate::settings::root;
 use crate::trust::project::Project;
 use crate::trust::store::{self, Entry, TrustState, TrustStore};

@@ -21,11 +21,11 @@ use zori_host::{Force, SavedSession, UndoFailure, UndoGoal, UndoRequest, UndoSco
 use zori_policy::paths::{Workspace, WorkspaceParts};
 use zori_store::{RecordKind, SessionDir};
 
-use super::sessions::{directory, named, no_session, unreadable};
 use super::{Context, example};
+use crate::app::App;
 use crate::args::{LowArgs, flags};
 use crate::error::UNDO_CONFLICT;
-use crate::program::App;
+use crate::find_session::{directory, named, no_session, unreadable};
 use crate::settings::root;
 use crate::undo;
 

@@ -20,10 +20,10 @@ use zori_vault::file::is_name;
 use zori_vault::{VaultError, VaultFile, VaultPlace};
 
 use super::{Context, example};
+use crate::app::App;
 use crate::config::Config;
 use crate::credentials;
 use crate::error::{CREDENTIAL_STORE_UNAVAILABLE, VAULT_ENTRY_EXISTS};
-use crate::program::App;
 use crate::vault;
 
 const NAME: Positional =

@@ -1,12 +1,10 @@
 //! The program as users of the Agent Zero command line know it: `zori` with that provider (DECISIONS 19).
 
 use super::{Profile, ZORI};
-use crate::program;
 
 /// The values of `a0`.
 pub const A0: Profile = Profile {
     name: "a0",
-    program: &program::A0,
     dialect: &zori_tools::dialect::A0,
     provider: Some(zori_providers::agent_zero::NAME),
     ..ZORI

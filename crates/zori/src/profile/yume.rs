@@ -7,12 +7,12 @@ use zori_policy::mode::Protocol;
 use zori_core::tool::Leniency;
 
 use super::{DataDirDefault, Exits, MissingSession, Profile};
-use crate::program;
 
 /// The values of `yume-cli`.
 pub const YUME: Profile = Profile {
     name: "yume-cli",
-    program: &program::YUME,
+    prefix: "YUME",
+    chats_on_a_pipe: false,
     home_var: "YUME_HOME",
     base: DataDirDefault::Home(".yume"),
     exits: Exits::Fine,

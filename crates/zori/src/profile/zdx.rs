@@ -5,12 +5,12 @@ use std::time::Duration;
 use zori_core::tool::Leniency;
 
 use super::{DataDirDefault, Exits, MissingSession, Profile};
-use crate::program;
 
 /// The values of `zdx`.
 pub const ZDX: Profile = Profile {
     name: "zdx",
-    program: &program::ZDX,
+    prefix: "ZDX",
+    chats_on_a_pipe: true,
     home_var: "ZDX_HOME",
     base: DataDirDefault::Config("zdx"),
     exits: Exits::Folded,

@@ -5,12 +5,12 @@ use std::time::Duration;
 use zori_core::tool::Leniency;
 
 use super::{DataDirDefault, Exits, MissingSession, Profile};
-use crate::program;
 
 /// The values of `zeph`.
 pub const ZEPH: Profile = Profile {
     name: "zeph",
-    program: &program::ZEPH,
+    prefix: "ZORI",
+    chats_on_a_pipe: false,
     home_var: "ZORI_HOME",
     base: DataDirDefault::Config("zori"),
     exits: Exits::Folded,

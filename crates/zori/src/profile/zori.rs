@@ -5,12 +5,12 @@ use std::time::Duration;
 use zori_core::tool::Leniency;
 
 use super::{DataDirDefault, Exits, MissingSession, Profile};
-use crate::program;
 
 /// The values of `zori`.
 pub const ZORI: Profile = Profile {
     name: "zori",
-    program: &program::ZORI,
+    prefix: "ZORI",
+    chats_on_a_pipe: false,
     home_var: "ZORI_HOME",
     base: DataDirDefault::Config("zori"),
     exits: Exits::Fine,

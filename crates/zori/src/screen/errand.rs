@@ -9,9 +9,9 @@ use std::{fs, io};
 use tokio::process::Command;
 use zori_providers::catalog::ProviderFacts;
 
-use super::outside::private_file;
 use crate::chat::slash::ServerLogin;
 use crate::environment::Environment;
+use crate::private_file;
 
 /// A program that has the terminal.
 pub type Errand = Pin<Box<dyn Future<Output = Back>>>;
@@ -44,7 +44,7 @@ pub fn edit(env: &Environment, root: &Path, text: &str) -> Result<Errand, String
         .to_owned();
     let file = env.temp_dir().join(format!("zori-draft-{:016x}.md", zori_host::random_number()));
     let told = |error: io::Error| format!("{}: {error}", file.display());
-    private_file(&file).and_then(|mut opened| opened.write_all(text.as_bytes())).map_err(told)?;
+    private_file::create(&file).and_then(|mut opened| opened.write_all(text.as_bytes())).map_err(told)?;
     let file = DraftFile(file);
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&file.0).current_dir(root).kill_on_drop(true);

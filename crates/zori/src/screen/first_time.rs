@@ -4,14 +4,14 @@ use std::path::Path;
 
 use zori_policy::Mode;
 
-use super::outside::write_private;
 use crate::import;
+use crate::private_file;
 
 /// Returns the words if nobody has read them in this project yet, and remembers that they were said. Where nothing can be remembered nothing is
 /// said: the first row of the chat says the mode in any case.
 pub fn note(base: &Path, root: &Path, mode: Mode, sandbox: bool) -> Option<String> {
     let told = zori_store::project_dir(base, root).join("first-chat");
-    if told.exists() || write_private(&told, b"what may run unasked was said\n").is_err() {
+    if told.exists() || private_file::write(&told, b"what may run unasked was said\n").is_err() {
         return None;
     }
     Some(format!(
@@ -25,7 +25,8 @@ pub fn note(base: &Path, root: &Path, mode: Mode, sandbox: bool) -> Option<Strin
 pub fn others(base: &Path, home: &Path, program: &str) -> Option<String> {
     let told = base.join("import-told");
     let there = || import::TRACES.iter().any(|trace| home.join(trace).exists());
-    if told.exists() || !there() || write_private(&told, b"what other agents left was said\n").is_err() {
+    if told.exists() || !there() || private_file::write(&told, b"what other agents left was said\n").is_err()
+    {
         return None;
     }
     Some(format!(

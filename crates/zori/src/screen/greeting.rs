@@ -12,8 +12,8 @@ use zori_store::SessionDir;
 use zori_tui::row::{Role, Row, Span};
 
 use super::completions;
+use crate::agent_cx::AgentCx;
 use crate::chat::permissions;
-use crate::commands::AgentCx;
 use crate::environment::Environment;
 use crate::settings::{RunSettings, missing_key};
 use crate::which_session::begun_in;

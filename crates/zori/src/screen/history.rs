@@ -35,7 +35,7 @@ impl HistoryFile {
             let lines: String =
                 newest.iter().map(|entry| format!("{}\n", serde_json::Value::from(entry.as_str()))).collect();
             // It stays as it is where that fails.
-            let _ = super::outside::write_private(&self.file, lines.as_bytes());
+            let _ = crate::private_file::write(&self.file, lines.as_bytes());
         }
         newest
     }

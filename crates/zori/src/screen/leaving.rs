@@ -5,8 +5,8 @@ use zori_contract::failure::Failure;
 use zori_tui::update::Effect;
 
 use super::{Left, Screen, greeting};
-use crate::agent_zero::server_chat;
 use crate::chat::Chat;
+use crate::chat::server_chat;
 use crate::plain::Advice;
 
 impl Screen<'_, '_> {

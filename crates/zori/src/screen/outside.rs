@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -38,6 +36,7 @@ use super::tty;
 use crate::chat::slash::Report;
 use crate::config::{added_rule, set_key};
 use crate::environment::Environment;
+use crate::private_file;
 use crate::recap;
 
 /// So many resources of servers are offered.
@@ -473,7 +472,7 @@ impl Outside {
         }
         let value = serde_json::json!({ "draft": draft.text, "queue": draft.queue });
         // A draft that cannot be kept is no reason to disturb whoever types it.
-        let _ = write_private(&file, value.to_string().as_bytes());
+        let _ = private_file::write(&file, value.to_string().as_bytes());
     }
 
     /// Reads what was kept.
@@ -547,25 +546,6 @@ fn providers() -> Vec<Item> {
         .filter(|facts| !facts.is_local())
         .map(|facts| super::item(facts.name, facts.display))
         .collect()
-}
-
-pub fn private_file(path: &Path) -> io::Result<fs::File> {
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
-/// Writes a file for the owner only, the old content or the new.
-pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-    }
-    let temporary = path.with_extension(format!("{:08x}.tmp", zori_host::random_number() as u32));
-    let written = private_file(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -28,9 +28,9 @@ use zori_tui::update::{self, Effect, FindRequest, Msg};
 use super::in_turn::{self, Led};
 use super::start::{Seat, on_terminal};
 use super::{Begun, Screen, outside, peer};
-use crate::agent_zero::server_chat;
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
-use crate::commands::AgentCx;
+use crate::chat::server_chat;
 use crate::preferences::Channel;
 use crate::scheduler::Scheduler;
 use crate::settings::RunSettings;
@@ -466,7 +466,7 @@ impl Desk<'_, '_> {
         let web = self.screen.display.state.tab.as_ref().and_then(|tab| tab.facts.web.clone());
         match web {
             Some(url) => {
-                crate::commands::open_browser(&url, &self.screen.outside.env);
+                crate::open_browser::open_browser(&url, &self.screen.outside.env);
                 self.hint(&format!("opened {url}"));
             }
             None => self.hint("this provider has no web UI of its own"),

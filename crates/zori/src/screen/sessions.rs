@@ -15,8 +15,8 @@ use zori_tui::row::{Row, Span};
 use zori_tui::wrap;
 
 use super::completions::age;
-use crate::commands::copy_session;
 use crate::plain::PlainSession;
+use crate::session_copy;
 
 /// The most records that a look at a session shows; the newest are what it is told by.
 const SHOWN: usize = 400;
@@ -116,7 +116,7 @@ impl Sessions {
     pub fn copy(&self, id: &str) -> Result<SessionId, String> {
         let (dir, id) = self.named(id)?;
         let copy = session_id();
-        copy_session(dir, &id, &copy).map(|()| copy)
+        session_copy::copy(dir, &id, &copy).map(|()| copy)
     }
 
     /// Keeps the branch that a session is used on; returns whether that went. Where it does not, the list does without.

@@ -7,12 +7,12 @@ use zori_core::time::Clock;
 use zori_host::{SystemClock, SystemParts};
 
 use super::built_in_prompt::{PromptFacts, branch};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::error::SETTING_INVALID;
 use crate::instructions::Instructions;
-use crate::program::App;
 use crate::trust::ProjectTrust;
 
 /// Puts it together: what the user says in place of the built-in one, the project's where the folder is trusted, and the

@@ -5,7 +5,7 @@ use zori_host::{SessionSettings, Which, session_id};
 use zori_store::SessionDir;
 
 use crate::args::SessionArgs;
-use crate::commands::copy_session;
+use crate::session_copy;
 use crate::which_session::newest_of;
 
 /// Why no session can be opened.
@@ -39,7 +39,7 @@ pub fn choose(wanted: &SessionArgs, settings: &SessionSettings) -> Result<Which,
     }
     let id = new.unwrap_or_else(session_id);
     match sessions.filter(|_| settings.storage.save) {
-        Some(sessions) => copy_session(&sessions, &parent, &id).map_err(Refused::NotFound)?,
+        Some(sessions) => session_copy::copy(&sessions, &parent, &id).map_err(Refused::NotFound)?,
         // Nothing is written, so the copy is only in memory.
         None => return Ok(Which::Existing(parent)),
     }

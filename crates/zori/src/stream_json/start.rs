@@ -37,8 +37,8 @@ use zori_tools::dialect::CLAUDE;
 use zori_tools::toolset::Offered;
 
 use super::Client;
+use crate::agent_cx::AgentCx;
 use crate::args::LowArgs;
-use crate::commands::AgentCx;
 use crate::frontend;
 use crate::model_choice::{KeyFound, api_key_source};
 use crate::settings::{RunSettings, Settings};

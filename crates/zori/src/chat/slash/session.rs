@@ -9,9 +9,10 @@ use zori_serve::parse_session;
 use zori_store::SessionDir;
 
 use super::{COMMANDS, Elsewhere, Next};
-use crate::agent_zero::server_chat;
 use crate::chat::Chat;
-use crate::commands::{copy_session, latest_session, session_named};
+use crate::chat::server_chat;
+use crate::find_session;
+use crate::session_copy;
 
 pub(super) fn help(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     for command in COMMANDS {
@@ -57,17 +58,17 @@ pub(super) fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, Failure>
     let people = chat.cx.terminal.interactive() && chat.cx.profile.has_screen();
     let current = chat.plain.session().id().clone();
     let id = match id {
-        "" => latest_session(&sessions, Some(&current))?,
+        "" => find_session::latest(&sessions, Some(&current))?,
         // A chat of `zdx` knows whole names only.
         id if !people => Some(parse_session(id)?),
-        id => Some(session_named(chat.cx.profile, &sessions, id)?),
+        id => Some(find_session::named(chat.cx.profile, &sessions, id)?),
     };
     match id {
         Some(id) if id == current => chat.cx.ui.say("This is the session you are in."),
         Some(id) if sessions.file(&id).exists() => match chat.switch(Which::Existing(id.clone())) {
             Err(failure) if failure.kind == &LOCK_HELD && people => {
                 let copy = session_id();
-                copy_session(&sessions, &id, &copy).map_err(|why| Failure::new(&IO_ERROR, why))?;
+                session_copy::copy(&sessions, &id, &copy).map_err(|why| Failure::new(&IO_ERROR, why))?;
                 chat.switch(Which::Existing(copy))?;
                 chat.cx.ui.say(&format!("Session '{id}' is open elsewhere; this is a copy."));
             }
@@ -103,7 +104,7 @@ pub(super) fn fork(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
         return Err(Failure::new(&VALIDATION_ERROR, "there is no saved conversation to copy yet"));
     };
     let (sessions, copy) = (SessionDir::new(base.sessions()), session_id());
-    let copied = copy_session(&sessions, session.id(), &copy);
+    let copied = session_copy::copy(&sessions, session.id(), &copy);
     copied.map_err(|why| Failure::new(&IO_ERROR, why))?;
     chat.switch(Which::Existing(copy))?;
     Ok(Next::Done)

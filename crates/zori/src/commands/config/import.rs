@@ -16,9 +16,9 @@ use zori_contract::reply::{Effect, Reply};
 
 use crate::agent_zero::import::{Imported, convert};
 use crate::agent_zero::yaml;
+use crate::app::App;
 use crate::commands::{Context, example};
 use crate::error::{BASE_UNUSABLE, CONFIG_INVALID};
-use crate::program::App;
 
 /// A file of settings is no larger than this.
 const MAX_BYTES: u64 = 1 << 20;

@@ -20,7 +20,8 @@ use zori_mcp::client::oauth::{Challenge, Login, LoginError};
 use zori_mcp::client::{KnownServers, ServerConfig, Status};
 
 use super::servers::{Configured, NAME};
-use crate::commands::auth::{cancelled, given_up, open_browser};
+use crate::app::App;
+use crate::commands::auth::{cancelled, given_up};
 use crate::commands::{Context, example, ui};
 use crate::credentials;
 use crate::environment::Environment;
@@ -30,7 +31,7 @@ use crate::error::{
 };
 use crate::mcp_login::{self, FlowError, WayBack};
 use crate::mcp_logins;
-use crate::program::App;
+use crate::open_browser::open_browser;
 use crate::signals::Signals;
 use crate::terminal::Terminal;
 use crate::ui::Ui;

@@ -19,12 +19,12 @@ use zori_mcp::client::config::is_name;
 use zori_mcp::client::{Elicits, McpServers, ServerConfig, Way};
 use zori_redact::Redactor;
 
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::commands::{Context, example};
 use crate::config::{Config, server_table};
 use crate::error::{MCP_SERVER_EXISTS, MCP_SERVER_NOT_FOUND};
 use crate::mcp_servers;
-use crate::program::App;
 use crate::settings::root;
 use crate::trust::project::Project;
 use crate::trust::store::{TrustState, TrustStore};

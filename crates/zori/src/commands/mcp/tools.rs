@@ -23,10 +23,10 @@ use zori_policy::policy::Policy;
 use zori_policy::{Approver, Call, explain};
 
 use super::servers::{Configured, NAME, SERVER_NAME, STARTS};
+use crate::app::App;
 use crate::args::LowArgs;
 use crate::commands::{Context, example};
 use crate::error::{MCP_LOGIN_MISSING, MCP_SERVER_NOT_FOUND, MCP_TOOL_FAILED, MCP_UNAVAILABLE};
-use crate::program::App;
 use crate::settings;
 use crate::wire_up;
 

@@ -19,12 +19,12 @@ use zori_index::{Database, project_key};
 use zori_store::{AuditFile, Durability, ProjectPurge, SessionDir, audit_path};
 
 use super::state;
+use crate::app::App;
 use crate::commands::memory::{now, vectors_of};
 use crate::commands::{Context, example};
 use crate::data_dir::DataDir;
 use crate::error::{PURGE_CANCELLED, PURGE_FAILED};
 use crate::memory::unusable;
-use crate::program::App;
 use crate::project_state::{ProjectState, audit_files, each, remove, words};
 use crate::wire_up;
 

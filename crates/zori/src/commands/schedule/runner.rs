@@ -16,10 +16,10 @@ use zori_contract::mode::Verbosity;
 use zori_contract::reply::Reply;
 
 use super::{open, read, time};
+use crate::app::App;
 use crate::commands::memory::{now, place_of};
 use crate::commands::{Context, example};
 use crate::memory::unusable;
-use crate::program::App;
 use crate::scheduler::{Runner, Talk, Waited};
 
 const ONCE: Flag = Flag::switch("once", "Run what is due now, and end");

@@ -15,15 +15,13 @@ use zori_core::ids::SessionId;
 use zori_host::damage_warning;
 use zori_store::{Record, SessionDir, transcript_block};
 
-use super::{
-    HELD_BYTES, cannot_read, directory, event, event_lines, file_size, latest, named, no_session,
-    no_sessions_yet, unreadable,
-};
+use super::{HELD_BYTES, cannot_read, event, event_lines, file_size};
+use crate::app::App;
 use crate::args::flags;
 use crate::commands::{Context, example};
+use crate::find_session::{directory, latest, named, no_session, no_sessions_yet, unreadable};
 use crate::page;
 use crate::profile::Profile;
-use crate::program::App;
 
 const TO: Flag = Flag::valued(
     "to",

@@ -12,10 +12,11 @@ use zori_contract::reply::{Effect, Reply};
 use zori_serve::parse_session;
 use zori_store::StoreError;
 
-use super::{ID, directory};
+use super::ID;
+use crate::app::App;
 use crate::commands::{Context, example};
+use crate::find_session::directory;
 use crate::gui;
-use crate::program::App;
 
 const ID_ARG: Positional = Positional::required("ID", ID, "The sessions").many();
 

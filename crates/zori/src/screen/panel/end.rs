@@ -12,7 +12,7 @@ use zori_tui::update::Effect;
 
 use super::super::{Left, greeting, tty};
 use super::{Came, Desk, Screen};
-use crate::agent_zero::server_chat;
+use crate::chat::server_chat;
 use crate::plain::Advice;
 
 /// How soon the key to quit has to come again while turns run.

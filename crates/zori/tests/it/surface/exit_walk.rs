@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process};
 use zori::commands::COMMANDS;
-use zori::program::App;
+use zori::app::App;
 use zori_contract::command::Command;
 use zori_contract::exit::{Danger, Exit};
 use zori_testkit::env::TestEnv;

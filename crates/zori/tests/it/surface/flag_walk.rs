@@ -2,7 +2,8 @@
 //! other half of the walk, every exit code of every command, is `failures.rs`.
 
 use zori::commands::COMMANDS;
-use zori::program::{App, ZORI};
+use zori::app::App;
+use zori::program::ZORI;
 use zori_contract::command::{Command, Rule};
 use zori_contract::flag::{Flag, Positional};
 use zori_contract::kind::Kind;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use zori::commands::COMMANDS;
-use zori::program::{App, ZORI};
+use zori::app::App;
+use zori::program::ZORI;
 use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::manifest;

@@ -7,7 +7,7 @@ use std::process;
 
 use serde_json::json;
 use zori::commands::COMMANDS;
-use zori::program::App;
+use zori::app::App;
 use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_testkit::env::TestEnv;

@@ -2,7 +2,7 @@
 
 use zori_contract::flag::Flag;
 
-use super::flags::SHOW_CONFIG;
+use crate::args::flags::SHOW_CONFIG;
 use crate::program::ZORI;
 
 /// Makes `config show` of a call that asks for it. Only what every command takes is kept of the others.

@@ -15,8 +15,8 @@ use zori_serve::claude::structured::Structured;
 use zori_tools::dialect::{self, ZORI};
 use zori_tools::toolset::Offered;
 
+use crate::agent_cx::AgentCx;
 use crate::args::{LowArgs, claude};
-use crate::commands::AgentCx;
 use crate::error::ANSWER_UNFIT;
 use crate::outcome::Report;
 use crate::terminal;

@@ -4,9 +4,9 @@
 use zori_contract::flag::Flag;
 use zori_contract::flag::framework::{FORMAT, JSON, NO_STREAM, OUTPUT, STREAM};
 
-use super::claude::{self, EXEC};
-use super::flags::{PROMPT, RESUME};
-use super::show_config;
+use super::{claude, show_config};
+use crate::args::claude::EXEC;
+use crate::args::flags::{PROMPT, RESUME};
 use crate::program::ZORI;
 
 /// Puts the words into the parser's form.
