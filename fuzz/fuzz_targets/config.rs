@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use zori::config::{Config, keys::KEYS};
+use zori_setup::config::{Config, keys::KEYS};
 
 fuzz_target!(|input: &[u8]| {
     let parse = || Config::parse(input, Path::new("c.toml"), "KEY_VAR").map_err(|failure| failure.message);

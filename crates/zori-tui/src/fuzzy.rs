@@ -71,7 +71,7 @@ mod tests {
     const PATHS: &[&str] = &[
         "Cargo.toml",
         "crates/zori-tui/src/composer/history.rs",
-        "crates/zori/src/screen/history.rs",
+        "crates/zori-chat/src/screen/history.rs",
         "crates/zori/src/main.rs",
         "crates/zori/src/domain.rs",
         "docs/grüße.md",
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn best_first() {
         assert_eq!(first("main"), "crates/zori/src/main.rs");
-        assert_eq!(first("hist"), "crates/zori/src/screen/history.rs");
+        assert_eq!(first("hist"), "crates/zori-chat/src/screen/history.rs");
         assert_eq!(first("composer/hist"), "crates/zori-tui/src/composer/history.rs");
         assert_eq!(first("tuihist"), "crates/zori-tui/src/composer/history.rs");
         assert_eq!(first("CT"), "Cargo.toml");

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use zori::mcp_login::{self, WayBack};
 use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
@@ -27,6 +26,7 @@ use zori_mcp::client::{
 };
 use zori_providers::http::roots::Roots;
 use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
+use zori_setup::mcp_login::{self, WayBack};
 
 /// So often the user is asked in all.
 const MOST_LOGINS: usize = 3;

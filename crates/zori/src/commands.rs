@@ -48,14 +48,14 @@ use zori_contract::warning::Warning;
 use zori_frontends::jsonl::{self, Code, EventWriter};
 use zori_redact::Redactor;
 
-use crate::agent_cx::{AgentCx, Context, Front};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::args::flags;
 use crate::heartbeat::Heartbeat;
-use crate::outcome::Report;
-use crate::terminal::{self, Terminal};
-use crate::ui::Ui;
+use zori_setup::agent_cx::{AgentCx, Context, Front};
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::args::flags;
+use zori_setup::outcome::Report;
+use zori_setup::terminal::{self, Terminal};
+use zori_setup::ui::Ui;
 
 /// The groups of two-word commands.
 pub const GROUPS: &[(&str, &str)] = &[

@@ -32,18 +32,19 @@ use zori_serve::parse_session;
 use zori_tools::dialect::CLAUDE;
 use zori_tools::spelling::Platform;
 
-use crate::agent_cx::AgentCx;
-use crate::args::LowArgs;
-use crate::error::{PROMPT_MISSING, SESSION_NOT_FOUND};
-use crate::model_choice::api_key_source;
-use crate::settings::{RunSettings, Settings};
-use crate::signals::Signals;
-use crate::stdin::Lines;
 use crate::stream_json::open::{self, Refused};
-use crate::ui::Ui;
-use crate::wire_up::{self, Prepared};
-use crate::workers::Workers;
-use crate::{frontend, outcome, terminal};
+use zori_chat::frontend;
+use zori_setup::agent_cx::AgentCx;
+use zori_setup::args::LowArgs;
+use zori_setup::error::{PROMPT_MISSING, SESSION_NOT_FOUND};
+use zori_setup::model_choice::api_key_source;
+use zori_setup::settings::{RunSettings, Settings};
+use zori_setup::signals::Signals;
+use zori_setup::stdin::Lines;
+use zori_setup::ui::Ui;
+use zori_setup::wire_up::{self, Prepared};
+use zori_setup::workers::Workers;
+use zori_setup::{outcome, terminal};
 
 /// Runs until there is no more to do. Whatever goes wrong before the first turn is told as one that failed.
 pub fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {

@@ -1,84 +1,19 @@
-//! The binary's crate: the composition root, and the only one that reads argv, environment, home and terminal.
+//! The binary's crate: the composition root, and the commands.
 //!
-//! [`commands`] and [`args`] are the tables, [`program`] puts them together for `zori_contract`, which parses, checks, prints
-//! and ends; `environment` is what it is handed. `settings` merges flags, environment and config file; `wire_up` hands what comes
-//! of it to `zori_host`, where sessions live. Failures are kinds of [`error`].
+//! [`commands`] is the table of what can be run, [`program`] puts it together with the flags for `zori_contract`, which parses, checks, prints and
+//! ends. What a run means is settled by `zori_setup`, which alone reads the environment; chats are in `zori_chat`, sessions live in `zori_host`.
 
-mod agent_cx;
-mod agent_zero;
-mod agents;
-pub mod app;
-pub mod args;
-mod asking;
-mod attachment;
-mod audit;
-mod background;
-pub mod chat;
-mod child_env;
-mod claude_settings;
-mod code_index;
 pub mod commands;
-pub mod config;
-mod credentials;
-mod data_dir;
-mod debug_dump;
-mod debug_log;
-mod demo;
-mod environment;
-pub mod error;
-mod extensions;
-mod find_session;
-mod frontend;
 mod gui;
-mod handoff;
 mod heartbeat;
 mod hidden_input;
-mod hooks;
-mod host_failure;
-mod import;
-mod instructions;
-pub mod mcp_login;
-mod mcp_logins;
-mod mcp_servers;
-mod memory;
-mod model_choice;
-mod model_lists;
-mod network;
-mod open_browser;
-mod outcome;
 mod page;
-mod permissions;
-mod plain;
-mod preferences;
-mod private_file;
 mod process_hardening;
-pub mod profile;
 pub mod program;
-mod project_state;
 mod prompt;
-mod prompt_options;
-mod recap;
 mod rewrite;
-mod sandbox;
-mod schedule;
-mod scheduler;
-mod screen;
-mod secrets;
 mod serving;
-mod session_copy;
-mod settings;
-mod signals;
-mod stdin;
 mod stream_json;
-mod terminal;
-mod trust;
-mod ui;
-mod undo;
-mod uses;
-mod vault;
-mod which_session;
-mod wire_up;
-pub mod workers;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -89,23 +24,23 @@ use zori_contract::flag::framework::IDEMPOTENCY_KEY;
 use zori_contract::path::AbsPath;
 use zori_contract::world::{RunFacts, Started};
 
-use crate::app::App;
-use crate::args::flags;
-use crate::audit::CommandRecord;
-use crate::config::ConfigReader;
-use crate::data_dir::Locations;
-use crate::debug_dump::DebugDump;
-use crate::debug_log::DebugLog;
-use crate::environment::Environment;
-use crate::network::NetworkOptions;
-use crate::ui::Ui;
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::audit::CommandRecord;
+use zori_setup::config::ConfigReader;
+use zori_setup::data_dir::Locations;
+use zori_setup::debug_dump::DebugDump;
+use zori_setup::debug_log::DebugLog;
+use zori_setup::environment::Environment;
+use zori_setup::network::NetworkOptions;
+use zori_setup::ui::Ui;
 
 /// Runs the program: argv to profile, tables, command, exit code.
 pub fn main() -> ExitCode {
     process_hardening::keep();
-    let (program, rest) = environment::arguments();
+    let (program, rest) = zori_setup::environment::arguments();
     let env = Environment::read();
-    let (profile, rest) = match profile::choose(&program, &rest) {
+    let (profile, rest) = match zori_setup::profile::choose(&program, &rest) {
         Ok(chosen) => chosen,
         Err(failure) => return ExitCode::from(Ui::standard(&env).report(&failure).code()),
     };
@@ -113,17 +48,17 @@ pub fn main() -> ExitCode {
         return protocol_level();
     }
     let (reader, record) = (ConfigReader::default(), CommandRecord::default());
-    let world = environment::world(profile, rest, &env, &reader, &record);
+    let world = zori_setup::environment::world(profile, rest, &env, &reader, &record);
     let ending = record.clone();
     let code = zori_contract::run::run(program::of(profile), world, |begin| {
         // Before anything else can be said (FR-002).
         let log = DebugLog::open(begin);
-        let config_file = data_dir::chosen_config(begin.args);
-        let vault_dir = vault::chosen_dir(begin.args, &env);
+        let config_file = zori_setup::data_dir::chosen_config(begin.args);
+        let vault_dir = zori_setup::vault::chosen_dir(begin.args, &env);
         let locations = Locations { profile, env: env.clone(), config_file, vault_dir, reader };
         let network = NetworkOptions::new(begin.args, begin.verbosity, &env);
         let dump = DebugDump::new(begin.args.has(&flags::DEBUG_DUMP));
-        let is_slash_command = chat::slash::is_built_in;
+        let is_slash_command = zori_chat::chat::slash::is_built_in;
         start(App { profile, env, locations, network, log, dump, record, is_slash_command }, begin)
     });
     let code = profile.exit_code(code);
@@ -147,7 +82,7 @@ fn start(app: App, begin: &RunFacts<'_, App>) -> Result<Started<App>, Failure> {
     }
     let mut started = started(app, begin);
     if !commands::hears_signals(command) {
-        started.signals = Some(signals::for_utility_commands()?);
+        started.signals = Some(zori_setup::signals::for_utility_commands()?);
     }
     Ok(started)
 }

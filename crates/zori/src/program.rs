@@ -3,12 +3,12 @@
 use zori_contract::command::Example;
 use zori_contract::program::{NoCommand, Program};
 
-use crate::app::App;
-use crate::args::flags;
 use crate::commands::{COMMANDS, GROUPS, example};
-use crate::error;
-use crate::profile::{self, Profile};
 use crate::rewrite::{implied, people};
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::error;
+use zori_setup::profile::{self, Profile};
 
 /// Returns the tables that a profile's name stands for.
 pub fn of(profile: &Profile) -> &'static Program<App> {
@@ -143,7 +143,7 @@ mod tests {
     use zori_contract::parse;
 
     use super::*;
-    use crate::audit;
+    use zori_setup::audit;
 
     /// What a profile says of its program is what the program is.
     #[test]

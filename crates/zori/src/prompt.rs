@@ -8,9 +8,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use zori_contract::error::{EMPTY_STDIN, IO_ERROR, STDIN_TOO_LARGE};
 use zori_contract::failure::Failure;
 
-use crate::error::{PROMPT_INVALID, PROMPT_MISSING};
-use crate::signals::Signals;
-use crate::ui::Ui;
+use zori_setup::error::{PROMPT_INVALID, PROMPT_MISSING};
+use zori_setup::signals::Signals;
+use zori_setup::ui::Ui;
 
 /// A prompt from standard input may have this many bytes.
 pub const MAX_STDIN: usize = 10 << 20;

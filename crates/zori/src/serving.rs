@@ -10,15 +10,14 @@ use zori_redact::Redactor;
 use zori_serve::{Launcher, NoticePrinter, Resolved};
 use zori_tools::dialect::Dialect;
 
-use crate::agent_cx::AgentCx;
-use crate::args::LowArgs;
-use crate::frontend;
-use crate::host_failure::of_model;
-use crate::model_choice;
-use crate::settings::{RunSettings, Settings, missing_key};
-use crate::stdin;
-use crate::trust::TrustDialog;
-use crate::wire_up;
+use zori_chat::frontend;
+use zori_setup::agent_cx::AgentCx;
+use zori_setup::args::LowArgs;
+use zori_setup::host_failure::of_model;
+use zori_setup::model_choice;
+use zori_setup::settings::{RunSettings, Settings, missing_key};
+use zori_setup::trust::TrustDialog;
+use zori_setup::wire_up;
 
 /// A command that serves a protocol.
 pub struct Serving<'a, 'c> {
@@ -97,15 +96,5 @@ impl Launcher for Serving<'_, '_> {
 
     fn people(&self) -> NoticePrinter {
         frontend::people(self.cx)
-    }
-}
-
-impl zori_serve::Lines for stdin::Lines {
-    fn begun(&self) -> bool {
-        stdin::Lines::begun(self)
-    }
-
-    async fn next(&mut self) -> Option<Result<String, String>> {
-        stdin::Lines::next(self).await.map(stdin::Line::text)
     }
 }

@@ -1,13 +1,13 @@
 //! The page of commands, flags and exit codes, and the page of settings.
 
 use zori::commands::COMMANDS;
-use zori::config::keys::{KEYS, Key, Kind, LOGIN_KEYS};
-use zori::config::own_models::MODEL_KEYS;
-use zori::app::App;
 use zori::program::ZORI;
 use zori_contract::command::Command;
 use zori_contract::exit::Exit;
 use zori_contract::flag::Flag;
+use zori_setup::app::App;
+use zori_setup::config::keys::{KEYS, Key, Kind, LOGIN_KEYS};
+use zori_setup::config::own_models::MODEL_KEYS;
 
 use super::cell;
 

@@ -2,7 +2,7 @@
 //! table of settings, pages of the documentation.
 
 use serde_json::Value;
-use zori::config::keys::KEYS;
+use zori_setup::config::keys::KEYS;
 
 use crate::workspace::Workspace;
 
@@ -106,7 +106,7 @@ pub(super) fn sessions(workspace: &Workspace) -> Vec<Vec<u8>> {
 pub(super) fn settings(_: &Workspace) -> Vec<Vec<u8>> {
     let line = |name: &str, example: &str| format!("{name} = {example}\n");
     let lines: Vec<String> = KEYS.iter().map(|key| line(key.name, key.example)).collect();
-    let template = zori::config::template(&zori::profile::ZORI);
+    let template = zori_setup::config::template(&zori_setup::profile::ZORI);
     let tables: Vec<String> = template
         .split("\n\n")
         .map(|part| part.replace("\n# ", "\n").trim_start_matches("# ").to_owned())

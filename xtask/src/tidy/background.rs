@@ -12,7 +12,7 @@ const STARTS: &[&str] =
     &["thread::spawn", "thread::Builder", "thread::scope", "tokio::spawn", "spawn_local(", "spawn_blocking("];
 
 /// The one place.
-const WORKERS: &str = "crates/zori/src/workers.rs";
+const WORKERS: &str = "crates/zori-setup/src/workers.rs";
 
 /// A file that starts something else, and why that is no worker.
 const EXCEPTIONS: &[(&str, &str)] = &[
@@ -33,7 +33,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("crates/zori-host/src/schedule.rs", "the work of one call, which waits for it"),
     ("crates/zori-host/src/session.rs", "the end of one session, which waits for it"),
-    ("crates/zori/src/screen/outside.rs", "the folder of one `/feedback`, which the chat waits for"),
+    ("crates/zori-chat/src/screen/outside.rs", "the folder of one `/feedback`, which the chat waits for"),
     ("crates/zori-providers/src/http/read_ahead.rs", "reads one answer ahead, and ends with it"),
     ("crates/zori-providers/src/drain_body.rs", "reads the rest of one answer, for a bounded time"),
     ("crates/zori-sandbox/src/attributes.rs", "answers the kernel for one command, and ends with it"),
@@ -46,13 +46,13 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori-tools/src/process/jobs.rs", "reads what one job prints, which a call has started"),
     ("crates/zori-tools/src/process/reaper.rs", "ends the processes of a session, which nothing may forbid"),
     ("crates/zori-serve/src/acp/registry.rs", "a session of an editor, which is the work itself"),
-    ("crates/zori/src/asking/reply.rs", "reads one answer of a person, and ends with the question"),
-    ("crates/zori/src/audit.rs", "writes one record, for a bounded time"),
-    ("crates/zori/src/commands/auth.rs", "waits for the end of one program"),
+    ("crates/zori-setup/src/asking/reply.rs", "reads one answer of a person, and ends with the question"),
+    ("crates/zori-setup/src/audit.rs", "writes one record, for a bounded time"),
+    ("crates/zori-setup/src/open_browser.rs", "waits for the end of one program"),
     ("crates/zori/src/commands/mcp/validate.rs", "reads what one server says, and ends with it"),
-    ("crates/zori/src/screen/look.rs", "waits for the end of one `ui.notify_command`"),
-    ("crates/zori/src/screen/files.rs", "one walk over the files that `@` finds, which ends with it"),
-    ("crates/zori/src/model_choice.rs", "one search for local servers, for a bounded time"),
+    ("crates/zori-chat/src/screen/look.rs", "waits for the end of one `ui.notify_command`"),
+    ("crates/zori-chat/src/screen/files.rs", "one walk over the files that `@` finds, which ends with it"),
+    ("crates/zori-setup/src/model_choice.rs", "one search for local servers, for a bounded time"),
     ("crates/zori/src/heartbeat.rs", "says that the command is at work, and ends with it"),
     ("crates/zori-serve/src/mcp.rs", "the calls of one client, on its own thread"),
     ("crates/zori-mcp/examples/fixtures.rs", "an example, without workers"),
@@ -73,9 +73,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "one look into the credential store, which the request waits for",
     ),
     ("crates/zori/examples/mcp_conformance.rs", "an example, without workers"),
-    ("crates/zori/src/mcp_login.rs", "reads one answer of a person, and ends with the login"),
+    ("crates/zori-setup/src/mcp_login.rs", "reads one answer of a person, and ends with the login"),
     ("crates/zori-mcp/src/rounds.rs", "ends one question that nobody comes back to, after a bounded time"),
-    ("crates/zori/src/signals.rs", "hears signals, without which nothing could be ended"),
+    ("crates/zori-setup/src/signals.rs", "hears signals, without which nothing could be ended"),
 ];
 
 /// Looks for places that start something and are not listed, and for those that are listed in vain.

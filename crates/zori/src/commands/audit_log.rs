@@ -14,12 +14,12 @@ use zori_serve::parse_session;
 use zori_store::{AuditEntry, StoreError, VerifyError, audit_entries, audit_path, verify};
 
 use super::{Context, example};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::args::flags;
-use crate::data_dir::DataDir;
-use crate::error::{AUDIT_BROKEN, BASE_UNUSABLE};
-use crate::settings::root;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::args::flags;
+use zori_setup::data_dir::DataDir;
+use zori_setup::error::{AUDIT_BROKEN, BASE_UNUSABLE};
+use zori_setup::settings::root;
 
 const EVENT: Flag = Flag::valued(
     "event",

@@ -33,20 +33,20 @@ use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 use zori_providers::quirks::KeyNeed;
 
 use super::{Context, example, ui};
-use crate::app::App;
-use crate::args::flags;
-use crate::config::Config;
-use crate::credentials;
-use crate::environment::Environment;
-use crate::error::{
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::config::Config;
+use zori_setup::credentials;
+use zori_setup::environment::Environment;
+use zori_setup::error::{
     BASE_UNUSABLE, CREDENTIAL_STORE_UNAVAILABLE, LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE,
     SETTING_INVALID,
 };
-use crate::model_choice::{auth_methods, base_url, key_entry, key_of_env, unknown_in};
-use crate::open_browser::open_browser;
-use crate::signals::Signals;
-use crate::terminal::Terminal;
-use crate::ui::Ui;
+use zori_setup::model_choice::{auth_methods, base_url, key_entry, key_of_env, unknown_in};
+use zori_setup::open_browser::open_browser;
+use zori_setup::signals::Signals;
+use zori_setup::terminal::Terminal;
+use zori_setup::ui::Ui;
 
 const WITH_TOKEN: Flag =
     Flag::switch("with-token", "Read a key from standard input instead of opening a browser");

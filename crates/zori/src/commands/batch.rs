@@ -22,10 +22,10 @@ use zori_contract::world::World;
 use zori_host::random_bytes;
 
 use super::{COMMANDS, Context, example};
-use crate::app::App;
-use crate::environment::Clocks;
-use crate::error::{DISPATCH_PARSE_ERROR, DISPATCH_REFUSED};
-use crate::secrets;
+use zori_setup::app::App;
+use zori_setup::environment::Clocks;
+use zori_setup::error::{DISPATCH_PARSE_ERROR, DISPATCH_REFUSED};
+use zori_setup::secrets;
 
 const IGNORE_ERRORS: Flag = Flag::switch("ignore-errors", "Go on after a line that fails");
 const DRY_RUN: Flag = Flag::switch("dry-run", "Say what the lines would do and do nothing");

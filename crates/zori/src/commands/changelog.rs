@@ -9,7 +9,7 @@ use zori_contract::kind::{Kind, Pattern};
 use zori_contract::reply::Reply;
 
 use super::{Context, example};
-use crate::app::App;
+use zori_setup::app::App;
 
 const SINCE: Flag =
     Flag::valued("since", "VERSION", Kind::Name(Pattern::SEMVER), "Only what is newer than this version");

@@ -6,9 +6,9 @@ use zori_contract::mode::{Class, Format};
 use zori_host::Which;
 
 use super::{AGENT_EXITS, example, exec, own_streams};
-use crate::app::App;
-use crate::args::flags;
-use crate::chat;
+use zori_chat::chat;
+use zori_setup::app::App;
+use zori_setup::args::flags;
 
 /// The entry; it is also what the bare call means at a terminal.
 pub const COMMAND: Command<App> = Command {

@@ -10,7 +10,7 @@ use zori_contract::path::AbsPath;
 use zori_contract::reply::Reply;
 
 use super::{COMMANDS, Context, example};
-use crate::app::App;
+use zori_setup::app::App;
 
 const FOR: Flag = Flag::valued("for", "COMMAND", Kind::Text, "One command, such as `sessions list`");
 

@@ -21,7 +21,7 @@ use zori_contract::reply::{Effect, Reply};
 use zori_contract::walk::Walk;
 
 use super::{Context, example};
-use crate::app::App;
+use zori_setup::app::App;
 
 const SCOPE: Flag = Flag::valued(
                 "scope",

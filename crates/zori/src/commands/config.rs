@@ -17,12 +17,12 @@ use zori_contract::reply::{Effect, Reply};
 use zori_providers::catalog::PROVIDERS;
 
 use super::{Context, example};
-use crate::app::App;
-use crate::args::flags;
-use crate::config::keys::KEYS;
-use crate::config::template;
-use crate::error::BASE_UNUSABLE;
-use crate::permissions;
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::config::keys::KEYS;
+use zori_setup::config::template;
+use zori_setup::error::BASE_UNUSABLE;
+use zori_setup::permissions;
 
 pub const PATH: Command<App> = Command {
     examples: &[

@@ -7,12 +7,12 @@ use zori_contract::failure::Failure;
 use zori_contract::reply::Reply;
 
 use super::{Context, example};
-use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
-use crate::agent_zero::{connection, project};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::config::Config;
-use crate::settings;
+use zori_setup::agent_zero::preface::{ContextPreface, PrefaceSources};
+use zori_setup::agent_zero::{connection, project};
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::config::Config;
+use zori_setup::settings;
 
 pub const SHOW: Command<App> = Command {
     examples: &[

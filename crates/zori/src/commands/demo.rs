@@ -6,11 +6,11 @@ use zori_contract::failure::Failure;
 use zori_contract::mode::Class;
 
 use super::{AGENT_FORMATS, AgentCx, example, failure_event, own_streams};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::args::flags;
-use crate::demo;
-use crate::signals::Signals;
+use zori_chat::demo;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::args::flags;
+use zori_setup::signals::Signals;
 
 /// It changes nothing but a folder of its own, which goes with it.
 pub const COMMAND: Command<App> = Command {

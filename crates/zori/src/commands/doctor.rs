@@ -22,15 +22,15 @@ use zori_sandbox::{Backend, Machine};
 
 use super::status::tree_size;
 use super::{Context, example};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::config::Config;
-use crate::error::CHECKS_FAILED;
-use crate::model_choice::{self, ModelChoice};
-use crate::settings;
-use crate::ui::Ui;
-use crate::undo;
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::config::Config;
+use zori_setup::error::CHECKS_FAILED;
+use zori_setup::model_choice::{self, ModelChoice};
+use zori_setup::settings;
+use zori_setup::ui::Ui;
+use zori_setup::undo;
+use zori_setup::wire_up;
 
 const OFFLINE: Flag = Flag::switch("offline", "Do not ask the provider whether it can be reached");
 

@@ -27,16 +27,16 @@ use zori_store::Record;
 
 use super::sessions::load;
 use super::{Context, example, ui};
-use crate::app::App;
-use crate::args::flags::GOAL;
-use crate::args::{LowArgs, flags};
-use crate::config::Config;
-use crate::find_session::{directory, latest, named, no_sessions_yet};
-use crate::handoff::model::{self, Answer, HandoffRequest};
-use crate::handoff::{Bundle, HandoffText};
-use crate::model_choice::{self, ModelChoice};
-use crate::settings::{self, limits};
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::args::flags::GOAL;
+use zori_setup::args::{LowArgs, flags};
+use zori_setup::config::Config;
+use zori_setup::find_session::{directory, latest, named, no_sessions_yet};
+use zori_setup::handoff::model::{self, Answer, HandoffRequest};
+use zori_setup::handoff::{Bundle, HandoffText};
+use zori_setup::model_choice::{self, ModelChoice};
+use zori_setup::settings::{self, limits};
+use zori_setup::wire_up;
 
 const FROM_SESSION: Flag = Flag::valued(
     "from-session",

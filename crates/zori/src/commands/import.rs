@@ -23,13 +23,13 @@ use zori_vault::{VaultError, VaultFile, VaultPlace};
 
 use self::questions::Agreed;
 use super::{Context, example};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::config::{Config, server_table, set_key};
-use crate::error::BASE_UNUSABLE;
-use crate::import::{AGENTS, GROUPS, Plan, PlannedServer, homes};
-use crate::settings::root;
-use crate::vault;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::config::{Config, server_table, set_key};
+use zori_setup::error::BASE_UNUSABLE;
+use zori_setup::import::{AGENTS, GROUPS, Plan, PlannedServer, homes};
+use zori_setup::settings::root;
+use zori_setup::vault;
 
 const FROM: Flag = Flag::valued(
     "from",

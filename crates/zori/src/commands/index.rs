@@ -25,11 +25,11 @@ use zori_index::{CodeHit, CodeStatus, ProjectStore};
 
 use super::memory::{self, nothing_to_look_for};
 use super::{Context, example};
-use crate::app::App;
-use crate::code_index::{self, place};
-use crate::error::BASE_UNUSABLE;
-use crate::memory::unusable;
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::code_index::{self, place};
+use zori_setup::error::BASE_UNUSABLE;
+use zori_setup::memory::unusable;
+use zori_setup::wire_up;
 
 const TEXT: Positional =
     Positional::required("TEXT", Kind::Text, "What to look for: a name, or a few words").many();

@@ -22,14 +22,14 @@ use zori_serve::Launcher;
 use zori_serve::mcp::{self, McpHost};
 
 use super::{AgentCx, example, own_streams};
-use crate::app::App;
-use crate::args::{LowArgs, flags};
 use crate::serving::Serving;
-use crate::signals::Signals;
-use crate::stdin::Lines;
-use crate::terminal;
-use crate::wire_up;
-use crate::workers::Workers;
+use zori_setup::app::App;
+use zori_setup::args::{LowArgs, flags};
+use zori_setup::signals::Signals;
+use zori_setup::stdin::Lines;
+use zori_setup::terminal;
+use zori_setup::wire_up;
+use zori_setup::workers::Workers;
 
 /// Other agents start it.
 pub const SERVE: Command<App> = Command {

@@ -23,10 +23,10 @@ use zori_host::{AskedBy, MemoryPlace, SystemClock, Vectors};
 use zori_index::{Database, IndexError, Message, ProjectStore};
 
 use super::{Context, example};
-use crate::app::App;
-use crate::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
-use crate::memory::{place, unusable, vectors};
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
+use zori_setup::memory::{place, unusable, vectors};
+use zori_setup::wire_up;
 
 pub use self::graph::GRAPH;
 

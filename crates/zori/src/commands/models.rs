@@ -17,11 +17,11 @@ use zori_providers::catalog::{Lifecycle, Model, Origin, PROVIDERS, ProviderFacts
 use zori_providers::models::ListedModel;
 
 use super::{Context, example};
-use crate::app::App;
-use crate::args::flags;
-use crate::config::{Config, price_file};
-use crate::error::MODEL_NOT_FOUND;
-use crate::model_choice::{local_servers, unknown_in, usual_address};
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::config::{Config, price_file};
+use zori_setup::error::MODEL_NOT_FOUND;
+use zori_setup::model_choice::{local_servers, unknown_in, usual_address};
 
 const REFRESH: Flag =
     Flag::switch("refresh", "Ask the providers for their models first, and keep the lists for 30 days");

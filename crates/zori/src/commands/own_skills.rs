@@ -18,14 +18,14 @@ use zori_extensions::skill::{self, MAX_BYTES, Skill};
 use zori_extensions::skill_folder;
 
 use super::{Context, example, ui};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::error::{SETTING_INVALID, SKILL_INVALID, SKILL_NOT_FOUND};
-use crate::extensions::{self, Folders};
-use crate::settings::root;
-use crate::trust::project::Project;
-use crate::trust::store::{self, Entry, TrustState, TrustStore};
-use crate::{audit, trust};
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::error::{SETTING_INVALID, SKILL_INVALID, SKILL_NOT_FOUND};
+use zori_setup::extensions::{self, Folders};
+use zori_setup::settings::root;
+use zori_setup::trust::project::Project;
+use zori_setup::trust::store::{self, Entry, TrustState, TrustStore};
+use zori_setup::{audit, trust};
 
 const NAME: Positional = Positional::required("NAME", Kind::Text, "The skill");
 const DIR: Positional =

@@ -29,10 +29,10 @@ use zori_tools::lookup;
 use zori_tools::toolset::ToolSet;
 
 use super::{Context, example};
-use crate::app::App;
-use crate::args::{LowArgs, flags};
-use crate::error::{CONFIG_INVALID, POLICY_UNEXPECTED};
-use crate::settings;
+use zori_setup::app::App;
+use zori_setup::args::{LowArgs, flags};
+use zori_setup::error::{CONFIG_INVALID, POLICY_UNEXPECTED};
+use zori_setup::settings;
 
 const TOOL: Flag =
     Flag::valued("tool", "NAME", Kind::Text, "The tool; without it the call is a shell command");

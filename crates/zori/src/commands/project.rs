@@ -18,10 +18,10 @@ use zori_store::{RecordKind, SessionDir};
 
 use super::memory::place_of;
 use super::{Context, example};
-use crate::app::App;
-use crate::error::BASE_UNUSABLE;
-use crate::memory::unusable;
-use crate::project_state::{ProjectState, Unclear, words};
+use zori_setup::app::App;
+use zori_setup::error::BASE_UNUSABLE;
+use zori_setup::memory::unusable;
+use zori_setup::project_state::{ProjectState, Unclear, words};
 
 pub const LIST: Command<App> = Command {
     list: true,

@@ -18,12 +18,12 @@ use zori_index::{Job, JobRun, NewJob, ProjectStore, When};
 
 use super::memory::{now, place_of};
 use super::{Context, example};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::error::JOB_NOT_FOUND;
-use crate::memory::unusable;
-use crate::schedule::{local_zone, mark};
-use crate::settings;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::error::JOB_NOT_FOUND;
+use zori_setup::memory::unusable;
+use zori_setup::schedule::{local_zone, mark};
+use zori_setup::settings;
 
 const NAME_KIND: Kind = Kind::Name(Pattern::ALPHANUMERIC);
 const NAME: Positional = Positional::required("NAME", NAME_KIND, "The job");

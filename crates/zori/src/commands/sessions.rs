@@ -29,14 +29,14 @@ use zori_store::{Record, SessionDir, SessionEntry, StoreError, transcript_block}
 use self::lines::Lines;
 use super::chat::RECORDING;
 use super::{AGENT_EXITS, AGENT_FORMATS, AgentCx, Context, example, exec, failure_event, own_streams};
-use crate::app::App;
-use crate::args::{LowArgs, flags};
-use crate::chat;
-use crate::error::SESSION_NOT_FOUND;
-use crate::find_session::{directory, latest, named, no_session, unreadable};
-use crate::profile::{MissingSession, Profile};
-use crate::settings::root;
-use crate::which_session::newest_of;
+use zori_chat::chat;
+use zori_setup::app::App;
+use zori_setup::args::{LowArgs, flags};
+use zori_setup::error::SESSION_NOT_FOUND;
+use zori_setup::find_session::{directory, latest, named, no_session, unreadable};
+use zori_setup::profile::{MissingSession, Profile};
+use zori_setup::settings::root;
+use zori_setup::which_session::newest_of;
 
 const ID_ARG: Positional = Positional::required("ID", ID, "The session");
 

@@ -18,7 +18,7 @@ use zori_contract::program::Program;
 use zori_contract::reply::{Effect, Reply};
 
 use super::{COMMANDS, Context, example};
-use crate::app::App;
+use zori_setup::app::App;
 
 const OUTPUT_DIR: Flag = Flag::valued("output-dir", "DIR", Kind::Path, "Where the files go").required();
 const SKILL_FORMAT: Flag =

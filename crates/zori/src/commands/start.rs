@@ -10,12 +10,12 @@ use zori_policy::mode::Protocol;
 
 use super::exec::DECLARES;
 use super::{example, own_streams};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::args::flags;
-use crate::args::flags::{API_BASE, HISTORY_FILE, PROTOCOL_VERSION, SESSION_NAME, TRUST_WORKSPACE};
 use crate::gui;
 use crate::stream_json;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::args::flags;
+use zori_setup::args::flags::{API_BASE, HISTORY_FILE, PROTOCOL_VERSION, SESSION_NAME, TRUST_WORKSPACE};
 
 const PROMPT: Flag = Flag::valued(
     "prompt",

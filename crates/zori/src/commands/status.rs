@@ -11,10 +11,10 @@ use zori_contract::reply::Reply;
 use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 
 use super::{Context, example};
-use crate::app::App;
-use crate::credentials;
-use crate::data_dir::DataDir;
-use crate::model_choice::key_from_env;
+use zori_setup::app::App;
+use zori_setup::credentials;
+use zori_setup::data_dir::DataDir;
+use zori_setup::model_choice::key_from_env;
 
 pub const COMMAND: Command<App> = Command {
     examples: &[

@@ -15,15 +15,15 @@ use zori_contract::reply::{Effect, Reply};
 use zori_core::text::one_line;
 
 use super::{Context, example, ui};
-use crate::app::App;
-use crate::args::LowArgs;
-use crate::audit;
-use crate::data_dir::DataDir;
-use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
-use crate::settings::root;
-use crate::trust::project::Project;
-use crate::trust::store::{self, Entry, TrustState, TrustStore};
-use crate::trust::{self, Answer};
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::audit;
+use zori_setup::data_dir::DataDir;
+use zori_setup::error::{BASE_UNUSABLE, SETTING_INVALID};
+use zori_setup::settings::root;
+use zori_setup::trust::project::Project;
+use zori_setup::trust::store::{self, Entry, TrustState, TrustStore};
+use zori_setup::trust::{self, Answer};
 
 const DIR: Positional = Positional::optional("DIR", Kind::Text, "The folder; this one unless given");
 const WITHOUT_HOOKS: Flag = Flag::switch("without-hooks", "Trust its settings, and run none of its hooks");

@@ -5,9 +5,9 @@ use zori_contract::exit::{Danger, Exit};
 use zori_contract::mode::{Class, Format};
 
 use super::{example, own_streams};
-use crate::app::App;
-use crate::args::flags;
-use crate::chat;
+use zori_chat::chat;
+use zori_setup::app::App;
+use zori_setup::args::flags;
 
 /// The entry: everything a chat takes.
 pub const COMMAND: Command<App> = Command {

@@ -22,12 +22,12 @@ use zori_policy::paths::{Workspace, WorkspaceParts};
 use zori_store::{RecordKind, SessionDir};
 
 use super::{Context, example};
-use crate::app::App;
-use crate::args::{LowArgs, flags};
-use crate::error::UNDO_CONFLICT;
-use crate::find_session::{directory, named, no_session, unreadable};
-use crate::settings::root;
-use crate::undo;
+use zori_setup::app::App;
+use zori_setup::args::{LowArgs, flags};
+use zori_setup::error::UNDO_CONFLICT;
+use zori_setup::find_session::{directory, named, no_session, unreadable};
+use zori_setup::settings::root;
+use zori_setup::undo;
 
 const ID_ARG: Positional = Positional::required("ID", Kind::Id(flags::SESSION_NAME), "The session");
 const REDO: Flag = Flag::switch("redo", "Take the last undo back");

@@ -20,11 +20,11 @@ use zori_vault::file::is_name;
 use zori_vault::{VaultError, VaultFile, VaultPlace};
 
 use super::{Context, example};
-use crate::app::App;
-use crate::config::Config;
-use crate::credentials;
-use crate::error::{CREDENTIAL_STORE_UNAVAILABLE, VAULT_ENTRY_EXISTS};
-use crate::vault;
+use zori_setup::app::App;
+use zori_setup::config::Config;
+use zori_setup::credentials;
+use zori_setup::error::{CREDENTIAL_STORE_UNAVAILABLE, VAULT_ENTRY_EXISTS};
+use zori_setup::vault;
 
 const NAME: Positional =
     Positional::required("NAME", Kind::Text, "The entry: letters, digits, `_`, `-`, `.` and `:`");

@@ -2,8 +2,8 @@
 
 use zori_contract::flag::Flag;
 
-use crate::args::claude::{EXEC, SPOKEN};
 use crate::program::ZORI;
+use zori_setup::args::claude::{EXEC, SPOKEN};
 
 /// Makes a command line of ours of one of Claude Code: it has no command, and a format flag.
 pub fn rewrite(words: &mut Vec<String>) {

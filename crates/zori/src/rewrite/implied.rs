@@ -4,7 +4,7 @@ use zori_contract::args::Args;
 use zori_contract::flag::Flag;
 use zori_contract::flag::framework::{FORMAT, HELP, JSON, OUTPUT, OUTPUT_SCHEMA, SCHEMA, STREAM, VERSION};
 
-use crate::args::flags::{PROMPT, WITH_CHAT};
+use zori_setup::args::flags::{PROMPT, WITH_CHAT};
 
 /// Returns the command: `exec` for a prompt, a lone `-` or events, the chat for anything else that goes with a prompt.
 pub fn command(args: &Args, words: &[&str]) -> Option<&'static [&'static str]> {

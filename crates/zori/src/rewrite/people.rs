@@ -5,9 +5,9 @@ use zori_contract::flag::Flag;
 use zori_contract::flag::framework::{FORMAT, JSON, NO_STREAM, OUTPUT, STREAM};
 
 use super::{claude, show_config};
-use crate::args::claude::EXEC;
-use crate::args::flags::{PROMPT, RESUME};
 use crate::program::ZORI;
+use zori_setup::args::claude::EXEC;
+use zori_setup::args::flags::{PROMPT, RESUME};
 
 /// Puts the words into the parser's form.
 pub fn rewrite(words: &mut Vec<String>) {

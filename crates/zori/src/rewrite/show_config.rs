@@ -2,8 +2,8 @@
 
 use zori_contract::flag::Flag;
 
-use crate::args::flags::SHOW_CONFIG;
 use crate::program::ZORI;
+use zori_setup::args::flags::SHOW_CONFIG;
 
 /// Makes `config show` of a call that asks for it. Only what every command takes is kept of the others.
 pub fn rewrite(words: &mut Vec<String>) {

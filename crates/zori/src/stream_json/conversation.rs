@@ -14,9 +14,9 @@ use zori_serve::claude::client::Next;
 use zori_serve::claude::structured::Structured;
 
 use super::Client;
-use crate::outcome::protocol_exit;
-use crate::signals::Signals;
-use crate::ui::Ui;
+use zori_setup::outcome::protocol_exit;
+use zori_setup::signals::Signals;
+use zori_setup::ui::Ui;
 
 /// A session with a client.
 pub struct Conversation {

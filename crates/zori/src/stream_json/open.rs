@@ -4,9 +4,9 @@ use zori_core::ids::SessionId;
 use zori_host::{SessionSettings, Which, session_id};
 use zori_store::SessionDir;
 
-use crate::args::SessionArgs;
-use crate::session_copy;
-use crate::which_session::newest_of;
+use zori_setup::args::SessionArgs;
+use zori_setup::session_copy;
+use zori_setup::which_session::newest_of;
 
 /// Why no session can be opened.
 #[derive(Debug)]

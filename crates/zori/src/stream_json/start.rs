@@ -37,14 +37,14 @@ use zori_tools::dialect::CLAUDE;
 use zori_tools::toolset::Offered;
 
 use super::Client;
-use crate::agent_cx::AgentCx;
-use crate::args::LowArgs;
-use crate::frontend;
-use crate::model_choice::{KeyFound, api_key_source};
-use crate::settings::{RunSettings, Settings};
-use crate::signals::Signals;
-use crate::ui::Ui;
-use crate::wire_up;
+use zori_chat::frontend;
+use zori_setup::agent_cx::AgentCx;
+use zori_setup::args::LowArgs;
+use zori_setup::model_choice::{KeyFound, api_key_source};
+use zori_setup::settings::{RunSettings, Settings};
+use zori_setup::signals::Signals;
+use zori_setup::ui::Ui;
+use zori_setup::wire_up;
 
 /// What goes between the client and the session.
 #[derive(Clone)]

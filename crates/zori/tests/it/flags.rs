@@ -1,8 +1,8 @@
 //! No flag is swallowed (DECISIONS 51): the flags of Claude Code work for people and scripts, or are refused by name.
 
 use serde_json::{Value, json};
-use zori::args::claude::PROTOCOL_ONLY;
-use zori::args::without_effect::WITHOUT_EFFECT;
+use zori_setup::args::claude::PROTOCOL_ONLY;
+use zori_setup::args::without_effect::WITHOUT_EFFECT;
 use zori_testkit::anthropic;
 use zori_testkit::server::ModelServer;
 

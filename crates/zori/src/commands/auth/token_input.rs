@@ -8,11 +8,11 @@ use zori_contract::failure::Failure;
 use zori_core::secret::Secret;
 use zori_providers::key::fits;
 
-use crate::environment::Environment;
-use crate::error::TOKEN_INVALID;
 use crate::hidden_input::{self, HiddenTyping, show_typing};
-use crate::signals::Signals;
-use crate::ui::Ui;
+use zori_setup::environment::Environment;
+use zori_setup::error::TOKEN_INVALID;
+use zori_setup::signals::Signals;
+use zori_setup::ui::Ui;
 
 /// More than any key has.
 const MAX_LEN: u64 = 16 * 1024;

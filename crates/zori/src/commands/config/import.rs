@@ -14,11 +14,11 @@ use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::reply::{Effect, Reply};
 
-use crate::agent_zero::import::{Imported, convert};
-use crate::agent_zero::yaml;
-use crate::app::App;
 use crate::commands::{Context, example};
-use crate::error::{BASE_UNUSABLE, CONFIG_INVALID};
+use zori_setup::agent_zero::import::{Imported, convert};
+use zori_setup::agent_zero::yaml;
+use zori_setup::app::App;
+use zori_setup::error::{BASE_UNUSABLE, CONFIG_INVALID};
 
 /// A file of settings is no larger than this.
 const MAX_BYTES: u64 = 1 << 20;

@@ -5,7 +5,7 @@ use zori_vault::VaultPlace;
 
 use super::shown;
 use crate::commands::Context;
-use crate::import::Plan;
+use zori_setup::import::Plan;
 
 /// What somebody agreed to.
 pub struct Agreed {

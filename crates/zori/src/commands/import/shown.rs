@@ -5,8 +5,8 @@ use std::path::Path;
 use zori_core::text::one_line;
 use zori_vault::{VaultFile, VaultPlace};
 
-use crate::environment::Environment;
-use crate::import::{Plan, PlannedServer};
+use zori_setup::environment::Environment;
+use zori_setup::import::{Plan, PlannedServer};
 
 /// Returns all of it, for a dry run.
 pub fn all(plan: &Plan, missing: &[Vec<String>]) -> String {

@@ -11,9 +11,9 @@ use zori_contract::path::AbsPath;
 use zori_serve::mcp;
 
 use crate::commands::AgentCx;
-use crate::environment::Environment;
-use crate::error::{ADDRESS_UNAVAILABLE, SETTING_INVALID};
-use crate::secrets::MCP_TOKEN;
+use zori_setup::environment::Environment;
+use zori_setup::error::{ADDRESS_UNAVAILABLE, SETTING_INVALID};
+use zori_setup::secrets::MCP_TOKEN;
 
 /// `--http`: the other way to be reached.
 pub const HTTP: Flag = Flag::valued(

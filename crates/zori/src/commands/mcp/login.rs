@@ -20,22 +20,22 @@ use zori_mcp::client::oauth::{Challenge, Login, LoginError};
 use zori_mcp::client::{KnownServers, ServerConfig, Status};
 
 use super::servers::{Configured, NAME};
-use crate::app::App;
 use crate::commands::auth::{cancelled, given_up};
 use crate::commands::{Context, example, ui};
-use crate::credentials;
-use crate::environment::Environment;
-use crate::error::{
+use zori_setup::app::App;
+use zori_setup::credentials;
+use zori_setup::environment::Environment;
+use zori_setup::error::{
     CREDENTIAL_STORE_UNAVAILABLE, LOGIN_FAILED, LOGIN_UNAVAILABLE, LOGIN_UNREADABLE, MCP_UNAVAILABLE,
     SETTING_INVALID,
 };
-use crate::mcp_login::{self, FlowError, WayBack};
-use crate::mcp_logins;
-use crate::open_browser::open_browser;
-use crate::signals::Signals;
-use crate::terminal::Terminal;
-use crate::ui::Ui;
-use crate::wire_up;
+use zori_setup::mcp_login::{self, FlowError, WayBack};
+use zori_setup::mcp_logins;
+use zori_setup::open_browser::open_browser;
+use zori_setup::signals::Signals;
+use zori_setup::terminal::Terminal;
+use zori_setup::ui::Ui;
+use zori_setup::wire_up;
 
 const NO_BROWSER: Flag = Flag::switch(
     "no-browser",

@@ -19,16 +19,16 @@ use zori_mcp::client::config::is_name;
 use zori_mcp::client::{Elicits, McpServers, ServerConfig, Way};
 use zori_redact::Redactor;
 
-use crate::app::App;
-use crate::args::LowArgs;
 use crate::commands::{Context, example};
-use crate::config::{Config, server_table};
-use crate::error::{MCP_SERVER_EXISTS, MCP_SERVER_NOT_FOUND};
-use crate::mcp_servers;
-use crate::settings::root;
-use crate::trust::project::Project;
-use crate::trust::store::{TrustState, TrustStore};
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::config::{Config, server_table};
+use zori_setup::error::{MCP_SERVER_EXISTS, MCP_SERVER_NOT_FOUND};
+use zori_setup::mcp_servers;
+use zori_setup::settings::root;
+use zori_setup::trust::project::Project;
+use zori_setup::trust::store::{TrustState, TrustStore};
+use zori_setup::wire_up;
 
 /// What a server is called.
 pub(super) const SERVER_NAME: Pattern =

@@ -23,12 +23,12 @@ use zori_policy::policy::Policy;
 use zori_policy::{Approver, Call, explain};
 
 use super::servers::{Configured, NAME, SERVER_NAME, STARTS};
-use crate::app::App;
-use crate::args::LowArgs;
 use crate::commands::{Context, example};
-use crate::error::{MCP_LOGIN_MISSING, MCP_SERVER_NOT_FOUND, MCP_TOOL_FAILED, MCP_UNAVAILABLE};
-use crate::settings;
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::args::LowArgs;
+use zori_setup::error::{MCP_LOGIN_MISSING, MCP_SERVER_NOT_FOUND, MCP_TOOL_FAILED, MCP_UNAVAILABLE};
+use zori_setup::settings;
+use zori_setup::wire_up;
 
 const SERVER: Positional =
     Positional::optional("NAME", Kind::Name(SERVER_NAME), "The server; without it, every one");

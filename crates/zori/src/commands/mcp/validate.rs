@@ -17,10 +17,10 @@ use zori_contract::gate::Preview;
 use zori_contract::reply::Reply;
 
 use super::drift::Drift;
-use crate::app::App;
-use crate::args::flags;
 use crate::commands::{Context, example};
-use crate::error::CHECKS_FAILED;
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::error::CHECKS_FAILED;
 
 /// The server that it starts writes its log, as every server does.
 pub const COMMAND: Command<App> = Command {

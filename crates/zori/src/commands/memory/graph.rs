@@ -12,9 +12,9 @@ use zori_core::text::one_line;
 use zori_index::{Entity, Fact, IndexError, ProjectStore, SessionSummary};
 
 use super::place_of;
-use crate::app::App;
 use crate::commands::{Context, example};
-use crate::memory::unusable;
+use zori_setup::app::App;
+use zori_setup::memory::unusable;
 
 const ABOUT: Positional =
     Positional::optional("NAME", Kind::Text, "What the facts are about; without it: all");

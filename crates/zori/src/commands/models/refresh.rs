@@ -14,10 +14,10 @@ use zori_providers::models;
 use zori_providers::quirks::KeyNeed;
 
 use crate::commands::Context;
-use crate::config::Config;
-use crate::error::SETTING_INVALID;
-use crate::model_choice::{self, KeyFound};
-use crate::{credentials, outcome, wire_up};
+use zori_setup::config::Config;
+use zori_setup::error::SETTING_INVALID;
+use zori_setup::model_choice::{self, KeyFound};
+use zori_setup::{credentials, outcome, wire_up};
 
 /// How long one provider is waited for.
 const TIMEOUT: Duration = Duration::from_secs(15);

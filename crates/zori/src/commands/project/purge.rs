@@ -19,14 +19,14 @@ use zori_index::{Database, project_key};
 use zori_store::{AuditFile, Durability, ProjectPurge, SessionDir, audit_path};
 
 use super::state;
-use crate::app::App;
 use crate::commands::memory::{now, vectors_of};
 use crate::commands::{Context, example};
-use crate::data_dir::DataDir;
-use crate::error::{PURGE_CANCELLED, PURGE_FAILED};
-use crate::memory::unusable;
-use crate::project_state::{ProjectState, audit_files, each, remove, words};
-use crate::wire_up;
+use zori_setup::app::App;
+use zori_setup::data_dir::DataDir;
+use zori_setup::error::{PURGE_CANCELLED, PURGE_FAILED};
+use zori_setup::memory::unusable;
+use zori_setup::project_state::{ProjectState, audit_files, each, remove, words};
+use zori_setup::wire_up;
 
 const INCLUDE_DEBUG: Flag = Flag::switch("include-debug", "Delete the debug dumps in `.local/debug`, too");
 

@@ -16,11 +16,11 @@ use zori_contract::mode::Verbosity;
 use zori_contract::reply::Reply;
 
 use super::{open, read, time};
-use crate::app::App;
 use crate::commands::memory::{now, place_of};
 use crate::commands::{Context, example};
-use crate::memory::unusable;
-use crate::scheduler::{Runner, Talk, Waited};
+use zori_chat::scheduler::{Runner, Talk, Waited};
+use zori_setup::app::App;
+use zori_setup::memory::unusable;
 
 const ONCE: Flag = Flag::switch("once", "Run what is due now, and end");
 

@@ -16,12 +16,12 @@ use zori_host::damage_warning;
 use zori_store::{Record, SessionDir, transcript_block};
 
 use super::{HELD_BYTES, cannot_read, event, event_lines, file_size};
-use crate::app::App;
-use crate::args::flags;
 use crate::commands::{Context, example};
-use crate::find_session::{directory, latest, named, no_session, no_sessions_yet, unreadable};
 use crate::page;
-use crate::profile::Profile;
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::find_session::{directory, latest, named, no_session, no_sessions_yet, unreadable};
+use zori_setup::profile::Profile;
 
 const TO: Flag = Flag::valued(
     "to",

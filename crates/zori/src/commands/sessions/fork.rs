@@ -18,11 +18,11 @@ use zori_host::session_id;
 use zori_serve::parse_session;
 
 use super::ID;
-use crate::app::App;
-use crate::args::flags;
 use crate::commands::{Context, example};
-use crate::find_session::{directory, named, no_session};
-use crate::session_copy::SessionCopy;
+use zori_setup::app::App;
+use zori_setup::args::flags;
+use zori_setup::find_session::{directory, named, no_session};
+use zori_setup::session_copy::SessionCopy;
 
 const ID_ARG: Positional = Positional::required("ID", ID, "The session");
 const NAME: Flag = Flag::valued("name", "NEW", Kind::Id(flags::SESSION_NAME), "What the copy is called");

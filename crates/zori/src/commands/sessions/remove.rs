@@ -13,10 +13,10 @@ use zori_serve::parse_session;
 use zori_store::StoreError;
 
 use super::ID;
-use crate::app::App;
 use crate::commands::{Context, example};
-use crate::find_session::directory;
 use crate::gui;
+use zori_setup::app::App;
+use zori_setup::find_session::directory;
 
 const ID_ARG: Positional = Positional::required("ID", ID, "The sessions").many();
 

@@ -19,9 +19,9 @@ use zori_contract::reply::Reply;
 use zori_contract::warning::Warning;
 use zori_core::text;
 
-use crate::app::App;
 use crate::commands::{Context, example};
-use crate::find_session::{directory, unreadable};
+use zori_setup::app::App;
+use zori_setup::find_session::{directory, unreadable};
 
 const TEXT_ARG: Positional =
     Positional::required("TEXT", Kind::Text, "What was said, in any case of letters");

@@ -9,8 +9,8 @@ use zori_contract::failure::Failure;
 use zori_core::secret::Secret;
 
 use crate::commands::{Context, ui};
-use crate::error::TOKEN_INVALID;
 use crate::hidden_input::{self, HiddenTyping};
+use zori_setup::error::TOKEN_INVALID;
 
 /// More than any value has.
 pub const MAX_LEN: usize = 64 * 1024;

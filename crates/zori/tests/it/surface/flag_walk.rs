@@ -2,11 +2,11 @@
 //! other half of the walk, every exit code of every command, is `failures.rs`.
 
 use zori::commands::COMMANDS;
-use zori::app::App;
 use zori::program::ZORI;
 use zori_contract::command::{Command, Rule};
 use zori_contract::flag::{Flag, Positional};
 use zori_contract::kind::Kind;
+use zori_setup::app::App;
 use zori_testkit::env::TestEnv;
 
 use super::{bare, envelope};
@@ -66,10 +66,10 @@ pub fn call(command: &Command<App>, flag: Option<&Flag>) -> Vec<String> {
         }
     }
     // What shapes the Claude protocol, or is taken for it, needs that to be spoken.
-    let spoken = [&zori::args::claude::OUTPUT_FORMAT, &zori::args::claude::INPUT_FORMAT];
-    let of_protocol = zori::args::claude::PROTOCOL_ONLY
+    let spoken = [&zori_setup::args::claude::OUTPUT_FORMAT, &zori_setup::args::claude::INPUT_FORMAT];
+    let of_protocol = zori_setup::args::claude::PROTOCOL_ONLY
         .iter()
-        .chain(zori::args::without_effect::WITHOUT_EFFECT.iter().map(|entry| &entry.flag));
+        .chain(zori_setup::args::without_effect::WITHOUT_EFFECT.iter().map(|entry| &entry.flag));
     if command.path == ["exec"] && of_protocol.into_iter().any(is) && !spoken.iter().any(|other| is(other)) {
         words.push("--output-format=stream-json".to_owned());
     }

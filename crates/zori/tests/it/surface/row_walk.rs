@@ -9,11 +9,11 @@ use std::path::Path;
 
 use serde_json::Value;
 use zori::commands::COMMANDS;
-use zori::app::App;
 use zori::program::ZORI;
 use zori_contract::command::Command;
 use zori_contract::exit::Danger;
 use zori_contract::manifest;
+use zori_setup::app::App;
 use zori_testkit::env::TestEnv;
 use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;

@@ -7,9 +7,9 @@ use std::process;
 
 use serde_json::json;
 use zori::commands::COMMANDS;
-use zori::app::App;
 use zori_contract::command::Command;
 use zori_contract::exit::Danger;
+use zori_setup::app::App;
 use zori_testkit::env::TestEnv;
 use zori_testkit::mcp_http::{McpAuthFault, McpHttpServer};
 use zori_testkit::output::CommandOutput;

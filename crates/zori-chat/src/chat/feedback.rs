@@ -1,0 +1,93 @@
+//! `/feedback`: a folder with what helps to understand a problem (CMD-2). Nothing of it is sent anywhere; what is in it can be read before it is passed on.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
+use zori_contract::failure::Failure;
+use zori_core::ids::SessionId;
+use zori_redact::Redactor;
+use zori_store::SessionDir;
+
+use super::Chat;
+use zori_setup::data_dir::DataDir;
+use zori_setup::environment::Environment;
+
+/// What the folder is put together from; a chat whose turn does not end has it, too.
+#[derive(Clone)]
+pub struct Subject {
+    base: Option<DataDir>,
+    session: SessionId,
+    saved: bool,
+    facts: String,
+    redactor: Redactor,
+    env: Environment,
+}
+
+impl Subject {
+    pub fn of(chat: &Chat<'_, '_>) -> Self {
+        let session = chat.plain.session();
+        let facts = [
+            format!("version {}", env!("CARGO_PKG_VERSION")),
+            format!("model {}", session.model()),
+            format!("mode {}", session.policy().mode.shown()),
+            format!("messages {}\n", session.messages().len()),
+        ];
+        Self {
+            base: chat.plain.run.base.clone(),
+            session: session.id().clone(),
+            saved: session.is_saved(),
+            facts: facts.join("\n"),
+            redactor: chat.plain.host.redactor(),
+            env: chat.cx.app.env.clone(),
+        }
+    }
+}
+
+/// Writes the folder, with files of the caller's beside its own; returns what is said about it.
+pub fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<String, Failure> {
+    let Subject { base, session, saved, facts, redactor, env } = subject;
+    let Some(base) = base else {
+        return Err(Failure::new(&VALIDATION_ERROR, "there is no base directory to put it into"));
+    };
+    let name = format!("{session}-{:04x}", zori_host::random_number() as u16);
+    let folder = base.dir().join("feedback").join(name);
+    let failed = |error: std::io::Error| Failure::new(&IO_ERROR, format!("{}: {error}", folder.display()));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
+    let mut files = vec![("facts.txt", facts.clone()), ("doctor.txt", doctor(env))];
+    if *saved {
+        let file = SessionDir::new(base.sessions()).file(session);
+        files.extend(lines(&file, redactor).map(|text| ("session.jsonl", text)));
+    }
+    files.extend(extra.iter().cloned());
+    for (name, text) in &files {
+        zori_setup::private_file::write(&folder.join(name), redactor.redact(text).as_bytes())
+            .map_err(failed)?;
+    }
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    Ok(format!(
+        "Written to {}: {}. Nothing was sent; look through it before you pass it on.",
+        folder.display(),
+        names.join(", ")
+    ))
+}
+
+/// Returns a session without secrets, line by line, so that every line stays what it was.
+fn lines(file: &Path, redactor: &Redactor) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    Some(text.lines().map(|line| format!("{}\n", redactor.redact(line))).collect())
+}
+
+fn doctor(env: &Environment) -> String {
+    let output = env
+        .executable()
+        .and_then(|program| Command::new(program).arg("doctor").stdin(Stdio::null()).output());
+    match output {
+        Ok(output) => {
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+        }
+        Err(error) => format!("doctor cannot be run: {error}\n"),
+    }
+}

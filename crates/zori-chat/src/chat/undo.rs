@@ -1,0 +1,164 @@
+//! The chat's commands that go back: `/undo`, `/redo`, `/rewind` and `/diff`.
+
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
+use zori_core::text;
+use zori_host::{Force, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer, undo_lines};
+
+use super::Chat;
+use super::slash::Next;
+use zori_setup::undo::failure;
+
+const BY: &str = "user";
+
+/// `/undo [N]`: the last turns, files and conversation. `/undo #C` is for the screen, which numbers what it shows.
+pub(super) fn undo(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let count = match rest {
+        "" => 1,
+        text if text.starts_with('#') => {
+            let message = format!("`/undo {text}`: this chat does not number its calls");
+            return Err(Failure::new(&VALIDATION_ERROR, message)
+                .hint("`/rewind` lists the turns and goes back to one of them"));
+        }
+        text => text.parse().ok().filter(|count| *count > 0).ok_or_else(|| {
+            Failure::new(&VALIDATION_ERROR, format!("`/undo {text}`: how many turns is a number from 1"))
+                .hint("`/rewind` lists the turns and goes back to one of them")
+        })?,
+    };
+    back(chat, UndoGoal::Last(count), UndoScope::Both)
+}
+
+/// `/redo`: takes the last undo back.
+pub(super) fn redo(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
+    back(chat, UndoGoal::Redo, UndoScope::Both)
+}
+
+/// `/rewind [TURN [files|chat]]`: lists the turns, or goes back to before one.
+pub(super) fn rewind(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let mut words = rest.split_whitespace();
+    let Some(turn) = words.next() else { return list(chat) };
+    let bad = |what: &str| {
+        Failure::new(&VALIDATION_ERROR, format!("`/rewind {rest}`: {what}"))
+            .hint("`/rewind` lists the turns; `/rewind 3`, `/rewind 3 files` and `/rewind 3 chat` go back")
+    };
+    let turn = turn.trim_start_matches('#').parse().map_err(|_| bad("a turn is a number"))?;
+    let what = match words.next() {
+        None | Some("both") => UndoScope::Both,
+        Some("files") => UndoScope::Files,
+        Some("chat") => UndoScope::Chat,
+        Some(_) => return Err(bad("what goes back is `files`, `chat` or `both`")),
+    };
+    back(chat, UndoGoal::Turn(turn), what)
+}
+
+/// `/diff [TURN|session]`: what the last turn changed, another one, or all of them.
+pub(super) fn diff(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let session = chat.plain.session();
+    let turn = match rest {
+        "session" => None,
+        "" => session.turns().map_err(failure)?.iter().rev().find(|turn| turn.active).map(|turn| turn.number),
+        text => Some(text.parse().map_err(|_| {
+            Failure::new(&VALIDATION_ERROR, format!("`/diff {text}`: a turn is a number"))
+                .hint("`/diff session` shows all that this session changed")
+        })?),
+    };
+    let diff = session.diff(turn).map_err(failure)?;
+    match diff.is_empty() {
+        true => chat.cx.ui.say("No file was changed."),
+        false => diff.lines().for_each(|line| chat.cx.ui.say(line)),
+    }
+    Ok(Next::Done)
+}
+
+fn list(chat: &mut Chat<'_, '_>) -> Result<Next, Failure> {
+    let turns = chat.plain.session().turns().map_err(failure)?;
+    if turns.is_empty() {
+        chat.cx.ui.say("There is no turn to go back to yet.");
+    }
+    for turn in turns.iter().filter(|turn| turn.active) {
+        let [created, modified, deleted] = turn.changed;
+        let files = match created + modified + deleted {
+            0 => String::new(),
+            _ => format!(" (+{created} ~{modified} -{deleted} files)"),
+        };
+        let words = text::one_line(&turn.prompt);
+        chat.cx.ui.say(&format!("  {:>3}  {}{files}", turn.number, text::prefix(&words, 60)));
+    }
+    if !turns.is_empty() {
+        chat.cx.ui.say("`/rewind N` goes back to before turn N; `/rewind N files` or `chat`: only that");
+    }
+    Ok(Next::Done)
+}
+
+fn back(chat: &mut Chat<'_, '_>, goal: UndoGoal, what: UndoScope) -> Result<Next, Failure> {
+    let request = UndoRequest { goal, what, force: Force::Keep, dry_run: true, by: BY };
+    let planned = chat.plain.session_mut().undo(request).map_err(failure)?;
+    let root = chat.plain.session().project_root().to_owned();
+    let people = chat.cx.terminal.interactive() && chat.cx.front.events().is_none();
+    let question = question(&planned, &root).filter(|_| people);
+    let lines = chat_lines(&undo_lines(&planned, &root, true));
+    let plan = UndoPlan { request: UndoRequest { dry_run: false, ..request }, lines, question };
+    match plan.question.is_some() {
+        true => Ok(Next::Undo(plan)),
+        false => plan.carry_out(chat).map(Next::WentBack),
+    }
+}
+
+/// What would go back, before anybody said so.
+pub struct UndoPlan {
+    request: UndoRequest,
+    /// What would happen, in sentences.
+    pub lines: Vec<String>,
+    /// The same as one question; `None` where no file would change.
+    question: Option<String>,
+}
+
+impl UndoPlan {
+    /// Asks at the terminal, line by line.
+    pub(super) fn ask(&self, chat: &mut Chat<'_, '_>) -> Result<(), Failure> {
+        let question = self.question.as_deref().unwrap_or_default();
+        chat.cx.ui.raw(&format!("{question} [y/N] "));
+        let yes = chat.plain.ask_line().is_some_and(|line| matches!(line.trim(), "y" | "Y" | "yes"));
+        match yes {
+            true => self.carry_out(chat).map(drop),
+            false => {
+                chat.cx.ui.say(NOTHING_CHANGED);
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts everything back, and says what that was; returns the prompt of the turn that is gone.
+    pub fn carry_out(&self, chat: &mut Chat<'_, '_>) -> Result<Option<String>, Failure> {
+        let done = chat.plain.session_mut().undo(self.request).map_err(failure)?;
+        let lines = undo_answer(&done, chat.plain.session().project_root());
+        lines.iter().for_each(|line| chat.cx.ui.say(line));
+        if let Some(prompt) = &done.prompt {
+            let words = text::one_line(prompt);
+            chat.cx.ui.say(&format!("Its prompt was: {}", text::prefix(&words, 200)));
+        }
+        Ok(done.prompt)
+    }
+}
+
+/// What is said when the person did not want it.
+pub const NOTHING_CHANGED: &str = "Nothing was changed.";
+
+/// Leaves out what can be given to the command of that name only.
+fn chat_lines(lines: &[String]) -> Vec<String> {
+    lines.iter().map(|line| line.replace(" (--replace takes it anyway)", "")).collect()
+}
+
+/// What would happen to the files, as a question; `None` if nothing would.
+fn question(planned: &Undone, root: &std::path::Path) -> Option<String> {
+    let report = planned.files.as_ref().filter(|report| !report.restored.is_empty())?;
+    let act = |file: &zori_host::RestoredFile| {
+        let verb = if file.state.is_none() { "remove" } else { "restore" };
+        format!("{verb} {}", file.path.strip_prefix(root).unwrap_or(&file.path).display())
+    };
+    let acts: Vec<_> = report.restored.iter().take(10).map(act).collect();
+    let count = report.restored.len();
+    let more = if count > acts.len() { format!(" and {} more", count - acts.len()) } else { String::new() };
+    let files = if count == 1 { "file" } else { "files" };
+    Some(format!("{}{more} ({count} {files}, turn {})?", acts.join(", "), planned.to_turn))
+}

@@ -1,0 +1,73 @@
+//! The demo: a bundled scripted model through the real engine, the real tools and the real renderers. `stage` is what it plays in.
+
+mod stage;
+
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_host::Upstream;
+
+use self::stage::Demo;
+use crate::plain::{Advice, PlainSession};
+use crate::screen::{self, Left, Opening};
+use zori_setup::agent_cx::AgentCx;
+use zori_setup::args::LowArgs;
+use zori_setup::network;
+use zori_setup::outcome::{self, Report};
+use zori_setup::settings::Settings;
+use zori_setup::signals::Signals;
+use zori_setup::wire_up::{self, Prepared};
+
+/// Plays it; `/demo` of a chat does so, too.
+pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Exit, Failure> {
+    let demo = Demo::prepare(cx)?;
+    let Settings { session, run } = demo.settings(args)?;
+    let host = wire_up::host(session)?;
+    cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
+    cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
+    let on_screen = screen::fits(cx, args.plain);
+    if !on_screen {
+        cx.ui.say(&format!("you> {}\n", demo.prompt()));
+    }
+    let network = network::open(cx, &host.settings, &run)?;
+    let (opened, upstream) = (host.unsaved(), Upstream { network, provider: demo.provider() });
+    if on_screen {
+        let opening = Opening::Prompt(demo.prompt().to_owned());
+        let prepared = Prepared { host, opened, upstream };
+        let seat = (prepared, run, None, Vec::new());
+        let left = screen::run(cx, signals, seat, opening, &mut None)?;
+        farewell(cx, args, demo);
+        return Ok(match left {
+            Left::Over(exit) => exit,
+            Left::Again(_) => Exit::Success,
+        });
+    }
+    let mut plain = PlainSession::start(cx, Prepared { host, opened, upstream }, run, None)?;
+    let end = plain.turn(demo.prompt().into(), &signals);
+    let exit = outcome::exit(&end.summary.outcome, end.summary.effects);
+    let way = cx.app.network.way_to(&plain.host.settings.model.base_url, cx.profile.name);
+    let mut report = Report::new(plain.session().id(), false, 0, way);
+    report.add_turn(&end, plain.session().messages());
+    cx.report = Some(report);
+    signals.leave();
+    let [closed, _] = plain.close(cx.ui, Advice::default());
+    if exit == Exit::Success {
+        farewell(cx, args, demo);
+    } else if args.keep {
+        cx.ui.say(&format!("\nThe result is in {}", demo.keep().display()));
+    }
+    signals.die_of_hangup();
+    Ok(if exit == Exit::Success { closed } else { exit })
+}
+
+/// Says where the result is, and how to go on with a real model.
+fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo) {
+    match args.keep {
+        true => cx.ui.say(&format!("\nThe result is in {}", demo.keep().display())),
+        false => drop(demo),
+    }
+    cx.ui.say(&format!(
+        "\nThat was {name} with a script for a model. With one of your own:\n\n    \
+         export ANTHROPIC_API_KEY=...\n    {name} exec -p \"What does this project do?\"",
+        name = cx.profile.name
+    ));
+}

@@ -1,0 +1,306 @@
+//! A session of `exec`, the line chat, `--json` or the demo: one at a time, with signals, from its start to its end.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use tokio::runtime::Runtime;
+use zori_contract::exit::Exit;
+use zori_contract::failure::Failure;
+use zori_core::cost::Spent;
+use zori_core::input::{Input, Prompt};
+use zori_host::{
+    BlockingSession, FrontendParts, Host, Peer, Replay, Session, SessionSettings, TurnEnd, Upstream, Which,
+    random_number,
+};
+use zori_redact::Redactor;
+
+use crate::frontend;
+use crate::recap;
+use crate::screen::Beside;
+use zori_setup::agent_cx::AgentCx;
+use zori_setup::asking::{PlainPeer, WAYS_OUT, reply};
+use zori_setup::handoff::model::HandoffRequest;
+use zori_setup::settings::RunSettings;
+use zori_setup::signals::Signals;
+use zori_setup::stdin::Client;
+use zori_setup::ui::Ui;
+use zori_setup::wire_up::{self, Prepared, written};
+
+/// A session under way, and all it runs on.
+pub struct PlainSession {
+    /// What its folder's sessions share.
+    pub host: Host,
+    /// What only this program needs.
+    pub run: RunSettings,
+    /// Who answers, and what asks.
+    pub peer: PlainPeer,
+    blocking: Held,
+    upstream: Upstream,
+    parts: Parts,
+}
+
+/// The session, unless the panel has lent it to a turn that runs beside others.
+struct Held(Option<BlockingSession>);
+
+impl Deref for Held {
+    type Target = BlockingSession;
+
+    fn deref(&self) -> &BlockingSession {
+        self.0.as_ref().expect("a session that a turn has is not asked")
+    }
+}
+
+impl DerefMut for Held {
+    fn deref_mut(&mut self) -> &mut BlockingSession {
+        self.0.as_mut().expect("a session that a turn has is not asked")
+    }
+}
+
+/// What the front end brings to each session.
+pub type Parts = Box<dyn Fn(&AgentCx<'_>, &SessionSettings) -> Result<FrontendParts, Failure>>;
+
+/// What is worth saying at the end of a run.
+#[derive(Default)]
+pub struct Advice {
+    /// Calls were denied because nobody could be asked.
+    pub unasked: bool,
+    /// What to do about a key that was refused.
+    pub key: Option<String>,
+}
+
+impl PlainSession {
+    /// Starts a session. `client`: the program on standard input, where one speaks there.
+    pub fn start(
+        cx: &AgentCx<'_>,
+        prepared: Prepared,
+        run: RunSettings,
+        client: Option<Client>,
+    ) -> Result<Self, Failure> {
+        Self::start_with(cx, prepared, run, client, Box::new(frontend::plain))
+    }
+
+    /// Starts a session with another front end.
+    pub fn start_with(
+        cx: &AgentCx<'_>,
+        prepared: Prepared,
+        run: RunSettings,
+        client: Option<Client>,
+        parts: Parts,
+    ) -> Result<Self, Failure> {
+        let runtime = Arc::new(wire_up::runtime()?);
+        Self::start_on(cx, runtime, prepared, run, client, parts)
+    }
+
+    /// Starts a session on a runtime that it shares with others.
+    pub fn start_on(
+        cx: &AgentCx<'_>,
+        runtime: Arc<Runtime>,
+        prepared: Prepared,
+        run: RunSettings,
+        client: Option<Client>,
+        parts: Parts,
+    ) -> Result<Self, Failure> {
+        let Prepared { host, opened, upstream } = prepared;
+        let session =
+            wire_up::start(cx, &host, opened, &upstream, parts(cx, &host.settings)?, Spent::NOTHING)?;
+        let redactor = Redactor::new(host.settings.model.secrets.clone());
+        let peer = PlainPeer::new(host.settings.permission.answers, redactor, run.rules_file.clone(), client);
+        let blocking = Held(Some(BlockingSession::new(session, runtime)));
+        Ok(Self { host, run, peer, blocking, upstream, parts })
+    }
+
+    /// Runs a turn that signals can cancel.
+    pub fn turn(&mut self, prompt: Prompt, signals: &Signals) -> TurnEnd {
+        let Self { blocking, peer, .. } = self;
+        let end = signals.during(peer, |peer| blocking.turn(prompt, peer));
+        self.peer.turn_over();
+        end
+    }
+
+    /// Gives the session away for a turn that runs beside others; until it comes back nobody may ask for it.
+    pub fn lend(&mut self) -> BlockingSession {
+        self.blocking.0.take().expect("a session is lent once")
+    }
+
+    /// Takes it back.
+    pub fn give_back(&mut self, session: BlockingSession) {
+        self.blocking.0 = Some(session);
+    }
+
+    /// Returns the runtime, for another session beside this one.
+    pub fn runtime(&self) -> Arc<Runtime> {
+        self.blocking.runtime()
+    }
+
+    /// Runs a turn with another peer, who hears signals itself.
+    pub fn turn_with(&mut self, prompt: Prompt, peer: &mut impl Peer) -> TurnEnd {
+        self.blocking.turn(prompt, peer)
+    }
+
+    /// Compacts the conversation with another peer.
+    pub fn compact_with(&mut self, focus: Option<&str>, peer: &mut impl Peer) {
+        self.blocking.compact(focus, peer);
+    }
+
+    /// Runs a command of the user's own that signals can cancel (CMP-5). Returns what it said.
+    pub fn shell(&mut self, command: String, share: bool, signals: &Signals) -> Vec<String> {
+        let Self { blocking, peer, .. } = self;
+        let ended = signals.during(peer, |peer| blocking.shell(command, share, peer));
+        self.peer.turn_over();
+        ended.iter().map(|done| done.result.content().to_owned()).collect()
+    }
+
+    /// Runs a command of the user's own with another peer (CMP-5).
+    pub fn shell_with(&mut self, command: String, share: bool, peer: &mut impl Peer) {
+        self.blocking.shell(command, share, peer);
+    }
+
+    /// Waits for something between turns.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        self.blocking.block_on(future)
+    }
+
+    /// Does something that belongs to the runtime of the session.
+    pub fn within<T>(&self, make: impl FnOnce() -> T) -> T {
+        self.blocking.block_on(async { make() })
+    }
+
+    /// Compacts the conversation, unless signals cancel it.
+    pub fn compact(&mut self, focus: Option<&str>, signals: &Signals) {
+        let Self { blocking, peer, .. } = self;
+        signals.during(peer, |peer| blocking.compact(focus, peer));
+    }
+
+    /// Has the model sum the session up (`/recap`), unless signals cancel it. Returns the text, or why there is none, and what it cost.
+    pub fn recap(&mut self, signals: &Signals) -> (Result<String, String>, Spent) {
+        let Self { host, peer, blocking, upstream, .. } = self;
+        signals.during(peer, |peer| recap(host, blocking, upstream, peer))
+    }
+
+    /// The same with another peer.
+    pub fn recap_with(&mut self, peer: &mut impl Peer) -> (Result<String, String>, Spent) {
+        recap(&self.host, &mut self.blocking, &self.upstream, peer)
+    }
+
+    /// Returns who can be asked beside the conversation, and with what in mind (`/btw`). `prompt`: what the turn that begins now asks.
+    pub fn beside(&self, prompt: &str) -> Beside {
+        let (session, request) = (self.session(), &self.host.settings.request);
+        let mut messages = session.messages().to_vec();
+        if !prompt.is_empty() {
+            messages.push(Arc::new(zori_core::message::Message::user(prompt)));
+        }
+        Beside {
+            provider: self.upstream.provider.clone(),
+            model: session.model().to_owned(),
+            messages,
+            redactor: self.host.redactor(),
+            ledger: session.ledger(),
+            max_tokens: request.max_tokens,
+            effort: request.effort,
+            delivery: request.delivery,
+            retry: request.retry,
+        }
+    }
+
+    /// Leaves the session and goes on with another; returns how many messages that one has.
+    pub fn switch(&mut self, cx: &mut AgentCx<'_>, which: Which) -> Result<usize, Failure> {
+        let opened = wire_up::open(&self.host, which, cx.ui)?;
+        let messages = opened.history.len();
+        self.host.settings.model.name = self.session().model().into();
+        let parts = (self.parts)(cx, &self.host.settings)?;
+        let next = wire_up::start(cx, &self.host, opened, &self.upstream, parts, self.session().spent())?;
+        written(self.blocking.replace(next), cx.ui);
+        Ok(messages)
+    }
+
+    pub fn session(&self) -> &Session {
+        &self.blocking.session
+    }
+
+    /// Lets the next context block of an Agent Zero server say what its tools may do by now (CB-5).
+    pub fn tell_rights(&self) {
+        if let Some(setup) = &self.run.agent_zero {
+            let policy = self.session().policy();
+            setup.preface.set_rights(policy.mode, &policy.shell);
+        }
+    }
+
+    /// Returns the session, for changes between turns.
+    pub fn session_mut(&mut self) -> &mut Session {
+        &mut self.blocking.session
+    }
+
+    /// Waits for the program on standard input, between turns.
+    pub fn next_command(&mut self) -> Option<zori_frontends::jsonl::command::Command> {
+        let client = self.peer.client()?;
+        self.blocking.block_on(client.next())
+    }
+
+    /// Waits for a line of the person at the terminal, between turns.
+    pub fn ask_line(&self) -> Option<String> {
+        self.blocking.block_on(reply::next())
+    }
+
+    /// Ends everything. Returns the exit codes of what could not be written, and of a replay that ended early.
+    pub fn close(self, ui: &mut Ui, advice: Advice) -> [Exit; 2] {
+        let Self { host, blocking, upstream, .. } = self;
+        let closed = blocking.0.map_or(Exit::Success, |session| written(session.close(), ui));
+        if advice.unasked {
+            ui.say(WAYS_OUT);
+        }
+        ui.notices(&host.close());
+        if let Some(advice) = advice.key {
+            ui.say(&format!("Hint: {advice}"));
+        }
+        let (notices, replay) = upstream.network.close();
+        ui.notices(&notices);
+        [closed, if replay == Replay::Short { Exit::General } else { Exit::Success }]
+    }
+}
+
+fn recap(
+    host: &Host,
+    blocking: &mut BlockingSession,
+    upstream: &Upstream,
+    peer: &mut impl Peer,
+) -> (Result<String, String>, Spent) {
+    let Some(question) = recap::question(blocking.session.messages(), &host.redactor()) else {
+        return (Ok(recap::NO_TURNS.to_owned()), Spent::NOTHING);
+    };
+    if let Some(why) = blocking.session.ledger().and_then(|ledger| ledger.refuses()) {
+        return (Err(why), Spent::NOTHING);
+    }
+    let request = &host.settings.request;
+    let model = blocking.session.model().to_owned();
+    let asked = HandoffRequest {
+        provider: &*upstream.provider,
+        model: &model,
+        system: recap::SYSTEM,
+        max_tokens: request.max_tokens,
+        effort: request.effort,
+        delivery: request.delivery,
+        retry: request.retry,
+        random: random_number,
+    };
+    let answered = blocking.block_on(async {
+        let mut answer = std::pin::pin!(asked.send_within(recap::LIMIT, question));
+        loop {
+            tokio::select! {
+                biased;
+                answer = &mut answer => return answer.map_err(|failure| failure.message),
+                input = peer.next() => {
+                    if matches!(input, Input::Cancel(_) | Input::Shutdown) {
+                        return Err("interrupted".to_owned());
+                    }
+                }
+            }
+        }
+    });
+    match answered {
+        Ok(answer) => {
+            let spent = blocking.session.add_usage(answer.usage);
+            (recap::from_answer(&answer.text).ok_or_else(|| "the model said nothing".to_owned()), spent)
+        }
+        Err(why) => (Err(why), Spent::NOTHING),
+    }
+}

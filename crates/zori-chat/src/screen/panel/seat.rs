@@ -1,0 +1,179 @@
+//! What belongs to a tab: put aside as a whole while another one is shown, and brought back as it was.
+
+use std::collections::VecDeque;
+use std::mem::swap;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use zori_core::cost::Spent;
+use zori_core::event::Event;
+use zori_core::image::Image;
+use zori_core::input::Input;
+use zori_core::provider::Delivery;
+use zori_host::Answers;
+use zori_tui::commands::CommandInfo;
+use zori_tui::panel::arcade::Kind;
+use zori_tui::panel::{Tab, TabFacts};
+use zori_tui::state::State;
+use zori_tui::update::Effect;
+
+use super::super::history::HistoryFile;
+use super::super::outside::Outside;
+use super::super::start::Seat;
+use super::Screen;
+use crate::chat::plan::PlanState;
+use crate::chat::undo::UndoPlan;
+use crate::plain::PlainSession;
+use zori_setup::agent_zero::project::{self, ActiveNames};
+use zori_setup::args::LowArgs;
+use zori_setup::config::Config;
+
+/// A tab that is not in the screen.
+pub(super) struct Parked {
+    pub(super) plain: PlainSession,
+    args: Option<LowArgs>,
+    attached: Vec<Image>,
+    title: Option<String>,
+    supervised: bool,
+    plan: PlanState,
+    pub(super) state: State,
+    pub(super) events: UnboundedReceiver<Event>,
+    pub(super) inputs: VecDeque<Input>,
+    pub(super) effects: VecDeque<Effect>,
+    pub(super) outside: Outside,
+    history: Option<HistoryFile>,
+    answers: Answers,
+    carried: Spent,
+    undo: Option<UndoPlan>,
+    loop_turns: u32,
+}
+
+impl From<Seat> for Parked {
+    fn from(seat: Seat) -> Self {
+        let Seat { plain, args, attached, state, events, outside, history, answers, .. } = seat;
+        Self {
+            plain,
+            args,
+            attached,
+            title: None,
+            supervised: false,
+            plan: PlanState::Idle,
+            state,
+            events,
+            inputs: VecDeque::new(),
+            effects: VecDeque::new(),
+            outside,
+            history,
+            answers,
+            carried: Spent::NOTHING,
+            undo: None,
+            loop_turns: 0,
+        }
+    }
+}
+
+impl Parked {
+    /// Changes places with the tab in the screen.
+    pub(super) fn swap(&mut self, screen: &mut Screen<'_, '_>) {
+        let Screen { chat, display, outside, history, answers, carried, undo, loop_turns, .. } = screen;
+        swap(&mut self.plain, &mut chat.plain);
+        swap(&mut self.args, &mut chat.args);
+        swap(&mut self.attached, &mut chat.attached);
+        swap(&mut self.title, &mut chat.title);
+        swap(&mut self.supervised, &mut chat.supervised);
+        swap(&mut self.plan, &mut chat.plan);
+        swap(&mut self.state, &mut display.state);
+        swap(&mut self.events, &mut display.events);
+        swap(&mut self.inputs, &mut display.inputs);
+        swap(&mut self.effects, &mut display.effects);
+        swap(&mut self.outside, outside);
+        swap(&mut self.history, history);
+        swap(&mut self.answers, answers);
+        swap(&mut self.carried, carried);
+        swap(&mut self.undo, undo);
+        swap(&mut self.loop_turns, loop_turns);
+    }
+}
+
+/// Makes a conversation a tab of the panel: its name, its facts, its commands.
+pub(super) fn furnish(seat: &mut Seat, name: String) {
+    let mut tab = Tab::new(name);
+    tab.facts = facts(&seat.plain);
+    seat.state.tab = Some(Box::new(tab));
+    let commands = &mut seat.state.options.commands;
+    if let Some(new) = commands.iter_mut().find(|command| command.name == "/new") {
+        *new = CommandInfo { args: "[NAME]", about: "Open another tab", waits: false, ..*new };
+    }
+    let own =
+        |name, args, about, category| CommandInfo { name, args, about, category, ..CommandInfo::NOTHING };
+    commands.insert(0, own("/close", "", "Close this tab", "Session"));
+}
+
+/// Returns what the cards say of a session beside what its chat knows.
+fn facts(plain: &PlainSession) -> TabFacts {
+    let settings = &plain.host.settings;
+    let url = &settings.model.base_url;
+    let ActiveNames { project, agent } = plain.run.names.clone();
+    let facts = TabFacts {
+        project,
+        agent,
+        has_agents: false,
+        stream: settings.request.delivery == Delivery::Streamed,
+        shell: plain.session().policy().shell.allowed,
+        context: None,
+        web: None,
+        api: url.clone(),
+    };
+    let Some(server) = &plain.run.agent_zero else { return facts };
+    TabFacts {
+        has_agents: true,
+        stream: server.options.stream,
+        context: Some(server.preface.status()),
+        // The script inside this program has no pages.
+        web: (!server.mock).then(|| server.ui_url.clone().unwrap_or_else(|| origin(url))),
+        api: if server.mock { "mock server, no network".to_owned() } else { origin(url) },
+        ..facts
+    }
+}
+
+impl Screen<'_, '_> {
+    /// Shows in the cards what the session is now.
+    pub(in crate::screen) fn show_tab_facts(&mut self) {
+        if let Some(tab) = &mut self.display.state.tab {
+            tab.facts = facts(&self.chat.plain);
+        }
+    }
+}
+
+/// Returns the names that the user gave settings of a kind; none where there is nothing to choose from.
+pub(super) fn names(config: &Config, table: &str) -> Vec<String> {
+    match config.table(table) {
+        Some(_) => project::names(config, table),
+        None => Vec::new(),
+    }
+}
+
+/// Returns the address of a server without the path.
+fn origin(url: &str) -> String {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    url[start..].find('/').map_or_else(|| url.to_owned(), |end| url[..start + end].to_owned())
+}
+
+/// Returns the game that plays while somebody waits (`ui.waiting_game`).
+pub(super) fn waiting_game(config: &Config) -> Option<Kind> {
+    match config.text("ui.waiting_game") {
+        Some("pong") => Some(Kind::Pong),
+        Some("off") => None,
+        _ => Some(Kind::Invaders),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_web_ui_is() {
+        assert_eq!(origin("http://localhost:50001/api/v1"), "http://localhost:50001");
+        assert_eq!(origin("http://localhost:50001"), "http://localhost:50001");
+    }
+}

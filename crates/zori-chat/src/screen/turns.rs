@@ -1,0 +1,290 @@
+//! Turns of the model, and what is like one: a command of the user's own, the question of `/loop`.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+use zori_core::event::NoticeLevel;
+use zori_core::image::size_in_words;
+use zori_core::input::Prompt;
+use zori_core::outcome::Outcome;
+use zori_core::permission::Verdict;
+use zori_core::tool::{Effect, ToolKind};
+use zori_host::TurnEnd;
+use zori_tui::confirm::{Confirm, What};
+use zori_tui::state::Phase;
+use zori_tui::update::{Msg, TurnOver};
+
+use super::files::{self, Named};
+use super::peer::ScreenPeer;
+use super::{Begun, Screen};
+use crate::attachment::{self, Viewer};
+use crate::chat::plan::PlanState;
+use crate::chat::supervised;
+use crate::plain::PlainSession;
+use zori_setup::model_choice;
+
+impl Screen<'_, '_> {
+    /// Runs one turn, and the queue goes on by itself.
+    pub(super) fn turn(&mut self, prompt: Prompt) {
+        if self.display.face.is_some() {
+            self.begun = Some(Begun::Turn(prompt));
+            return;
+        }
+        let prompt = self.before_turn(prompt);
+        let Self { chat, display, outside, answers, .. } = self;
+        let mut peer = ScreenPeer { display, outside, answers: *answers };
+        let end = chat.plain.turn_with(prompt, &mut peer);
+        self.after_turn(end);
+    }
+
+    /// Shows that a turn begins; returns its prompt with all that goes along.
+    pub(super) fn before_turn(&mut self, prompt: Prompt) -> Prompt {
+        let mut prompt = prompt;
+        self.chat.plain.tell_rights();
+        prompt.images.extend(std::mem::take(&mut self.chat.attached));
+        let asked = prompt.clone();
+        let title = &mut self.display.state.facts.title;
+        title.get_or_insert_with(|| zori_store::title(&asked.text));
+        let notes = self.attach_files(&mut prompt);
+        // A plan is made in a mode of its own.
+        self.display.state.facts.mode = self.chat.plain.session().policy().mode.shown().to_owned();
+        self.outside.beside = Some(self.chat.plain.beside(&asked.text));
+        self.outside.snapshot = Some(self.snapshot());
+        self.display.take(Msg::TurnBegins(asked));
+        self.display.state.turn_notes = notes;
+        prompt
+    }
+
+    /// Shows that a turn is over.
+    pub(super) fn after_turn(&mut self, end: TurnEnd) {
+        self.chat.plan_turn_over(&end);
+        self.turn_over(Some(end));
+        if !matches!(self.chat.plan, PlanState::Idle) {
+            self.go_on_with_plan();
+        } else if self.chat.supervised {
+            self.loop_turns += 1;
+            self.ask_to_continue();
+        }
+    }
+
+    /// Lets the files that a prompt names go along with it (CMP-3); returns what is said of each.
+    fn attach_files(&mut self, prompt: &mut Prompt) -> Vec<String> {
+        let root = self.chat.plain.host.settings.workspace.root.clone();
+        let mut notes = Vec::new();
+        for cell in self.display.state.named_cells(&prompt.text) {
+            notes.push(format!("+ #{}", cell.number));
+            self.chat.plain.session_mut().attach(cell.note());
+        }
+        for named in files::named(&root, &prompt.text) {
+            match named {
+                Named::Text { path, content } => match self.denied(&root.join(&path)) {
+                    Some(why) => notes.push(format!("{path} stays here: {why}")),
+                    None => {
+                        notes.push(format!("+ {path} ({})", size_in_words(content.len() as u64)));
+                        self.chat.plain.session_mut().attach(files::note(&path, &content));
+                    }
+                },
+                Named::Picture(file) => {
+                    let model = self.chat.plain.session().model();
+                    let viewer = Viewer { facts: self.chat.plain.host.settings.model.facts, model };
+                    match attachment::load(&file, viewer) {
+                        Ok(image) => {
+                            notes.push(format!("+ {image}"));
+                            prompt.images.push(image);
+                        }
+                        Err(failure) => notes.push(failure.message),
+                    }
+                }
+                Named::Left { path, why } => notes.push(format!("{path} {why}")),
+            }
+        }
+        notes
+    }
+
+    /// Returns why a file may not be read, if a rule says so.
+    fn denied(&self, file: &Path) -> Option<String> {
+        let policy = self.chat.plain.session().policy();
+        let effects = [Effect::Read(file.to_owned())];
+        let call = zori_policy::Call::new("read", Some(ToolKind::Read), &effects, &policy.workspace);
+        let decision = zori_policy::explain(policy, &call).decision;
+        (decision.verdict == Verdict::Deny).then_some(decision.reason)
+    }
+
+    /// Runs a command of the user's own (CMP-5).
+    pub(super) fn shell(&mut self, command: String, share: bool) {
+        self.like_a_turn(Phase::Running("bash".to_owned()));
+        if self.display.face.is_some() {
+            self.begun = Some(Begun::Shell { command, share });
+            return;
+        }
+        let Self { chat, display, outside, answers, .. } = self;
+        let mut peer = ScreenPeer { display, outside, answers: *answers };
+        chat.plain.shell_with(command, share, &mut peer);
+        self.turn_over(None);
+    }
+
+    /// Shows that something runs that is no turn of the model's.
+    pub(super) fn like_a_turn(&mut self, phase: Phase) {
+        self.display.take(Msg::TurnBegins(Prompt::from("")));
+        if let Some(turn) = &mut self.display.state.turn {
+            turn.phase = phase;
+            turn.prompt = None;
+        }
+    }
+
+    /// Asks about the steps of a plan, or begins the one that is due as soon as nothing else runs.
+    fn go_on_with_plan(&mut self) {
+        if let Some((lines, question)) = self.chat.plan_question() {
+            return self.display.take(Msg::Confirm(Confirm::new(What::Plan, question).below(lines)));
+        }
+        self.tell();
+        if let PlanState::Due(plan) = &self.chat.plan {
+            let next = format!("/plan resume {}", plan.id);
+            self.outside.later.push_back(zori_tui::update::Effect::Command(next));
+        }
+    }
+
+    /// Asks whether the loop goes on, in the status row (NFR-007).
+    fn ask_to_continue(&mut self) {
+        let text = format!("loop, turn {} · {}", self.loop_turns, supervised::QUESTION);
+        self.display.take(Msg::Confirm(Confirm::new(What::Loop, text)));
+    }
+
+    /// Adds a line to the project's guidelines (CMP-6).
+    fn add_guideline(&mut self, text: &str) {
+        let file = self.outside.root.join("AGENTS.md");
+        match append_line(&file, &format!("- {text}\n")) {
+            Ok(()) => self.say(NoticeLevel::Info, "Added to AGENTS.md; it counts from the next session on."),
+            Err(error) => self.say(NoticeLevel::Warning, &format!("{}: {error}", file.display())),
+        }
+    }
+
+    /// Takes the answer to a question of the chat itself.
+    pub(super) fn confirmed(&mut self, what: What, yes: bool) {
+        match (what, yes) {
+            (What::Loop, true) => self.display.take(Msg::Next),
+            (What::Loop, false) => {
+                self.chat.supervised = false;
+                self.loop_turns = 0;
+                self.say(NoticeLevel::Info, "The loop is over.");
+                self.display.take(Msg::Next);
+            }
+            (What::Undo, yes) => self.undo_answered(yes),
+            (What::Plan, yes) => {
+                self.chat.answer_plan(yes);
+                self.tell();
+                self.go_on_with_plan();
+                self.display.take(Msg::Next);
+            }
+            (What::Guideline(text), true) => self.add_guideline(&text),
+            (What::Guideline(_), false) => self.say(NoticeLevel::Info, "AGENTS.md is as it was."),
+        }
+    }
+
+    /// Has later sessions begin in the mode that was chosen while the turn ran.
+    fn keep_mode(&mut self) {
+        let shown = self.chat.plain.session().policy().mode.shown().to_owned();
+        let settings = &mut self.chat.plain.host.settings;
+        let permission = &mut settings.permission;
+        if permission.policy.mode.shown() != shown
+            && let Ok((choice, shell)) = permission.modes.named("/mode", &shown)
+        {
+            settings.tools.child_env.set_mode(choice.mode);
+            permission.policy.mode = choice;
+            permission.policy.shell = shell;
+            permission.modes.source = "Shift-Tab".to_owned();
+        }
+    }
+
+    pub(super) fn turn_over(&mut self, end: Option<TurnEnd>) {
+        self.outside.snapshot = None;
+        self.chat.keep_title();
+        if let Some(effort) = self.outside.effort.take() {
+            self.chat.plain.host.settings.request.effort = effort;
+            if let Some(args) = &mut self.chat.args {
+                args.model.thinking = effort;
+            }
+        }
+        self.keep_mode();
+        if let Some(model) = self.outside.chosen_model.take() {
+            self.chat.keep_model(Some(&model));
+        }
+        self.display.drain_events();
+        self.outside.keep_branch(&self.display);
+        self.display.inputs.clear();
+        self.count_asides();
+        self.outside.beside = Some(self.chat.plain.beside(""));
+        let session = self.chat.plain.session();
+        let (context, spent) = (session.context_tokens(), self.spent());
+        let facts = &mut self.display.state.facts;
+        facts.mode = session.policy().mode.shown().to_owned();
+        facts.model = session.model().to_owned();
+        let mut ways_out = Vec::new();
+        let (mut error, mut details) = (None, None);
+        if let Some(end) = &end {
+            if let Outcome::Failed(failure) = &end.summary.outcome {
+                let raw = failure.details.as_deref().filter(|raw| !raw.trim().is_empty());
+                details = raw.map(|raw| self.outside.redactor.redact(raw).into_owned());
+            }
+            error = end.error.as_ref().map(|error| self.outside.redactor.redact(error).into_owned());
+            let PlainSession { host, run, .. } = &self.chat.plain;
+            if end.key_refused() {
+                ways_out.push("/login stores a key".to_owned());
+                ways_out.push(model_choice::key_hint(
+                    host.settings.model.facts,
+                    &run.key,
+                    self.chat.cx.profile.name,
+                ));
+            } else if matches!(end.summary.outcome, Outcome::Failed(_)) {
+                ways_out.push("Enter sends again".to_owned());
+                ways_out.push("/model takes another".to_owned());
+            }
+            for notice in &end.notices {
+                self.chat.cx.ui.notices(std::slice::from_ref(notice));
+            }
+        }
+        let outcome = end.map(|end| end.summary.outcome);
+        let over = TurnOver { outcome, error, details, ways_out, context, spent };
+        self.display.take(Msg::TurnOver(over));
+        self.tell();
+    }
+}
+
+/// Adds a line to a file, whatever is in it, or makes the file.
+fn append_line(file: &Path, line: &str) -> io::Result<()> {
+    let mut opened = OpenOptions::new().read(true).append(true).create(true).open(file)?;
+    let mut last = [b'\n'];
+    if let Some(at) = opened.metadata()?.len().checked_sub(1) {
+        opened.read_exact_at(&mut last, at)?;
+    }
+    let gap = if last == *b"\n" { "" } else { "\n" };
+    opened.write_all(format!("{gap}{line}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is there stays, also where it is not UTF-8.
+    #[test]
+    fn a_line_more() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("AGENTS.md");
+        let cases: [(&[u8], &[u8]); 4] = [
+            (b"", b"- new\n"),
+            (b"- old\n", b"- old\n- new\n"),
+            (b"- old", b"- old\n- new\n"),
+            (b"- \xe4lter\n", b"- \xe4lter\n- new\n"),
+        ];
+        for (before, after) in cases {
+            std::fs::write(&file, before).unwrap();
+            append_line(&file, "- new\n").unwrap();
+            assert_eq!(std::fs::read(&file).unwrap(), after);
+        }
+        std::fs::remove_file(&file).unwrap();
+        append_line(&file, "- new\n").unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"- new\n");
+    }
+}

@@ -1,0 +1,61 @@
+//! From what was typed, the environment and the files of user, project and administrator to a session that can be opened: the side of the
+//! program that every command shares.
+//!
+//! [`args`] is what was typed, [`config`] what is written down, [`profile`] what the program's name means, [`environment`] what is outside;
+//! [`settings`] merges them, and [`wire_up`] hands what comes of it to `zori_host`, where sessions live. Nothing here knows a command or a chat.
+
+pub mod agent_cx;
+pub mod agent_zero;
+pub mod agents;
+pub mod app;
+pub mod args;
+pub mod asking;
+pub mod audit;
+pub mod background;
+pub mod child_env;
+pub mod claude_settings;
+pub mod code_index;
+pub mod config;
+pub mod credentials;
+pub mod data_dir;
+pub mod debug_dump;
+pub mod debug_log;
+pub mod environment;
+pub mod error;
+pub mod extensions;
+pub mod find_session;
+pub mod handoff;
+pub mod hooks;
+pub mod host_failure;
+pub mod import;
+pub mod instructions;
+pub mod mcp_login;
+pub mod mcp_logins;
+pub mod mcp_servers;
+pub mod memory;
+pub mod model_choice;
+pub mod model_lists;
+pub mod network;
+pub mod open_browser;
+pub mod outcome;
+pub mod permissions;
+pub mod preferences;
+pub mod private_file;
+pub mod profile;
+pub mod project_state;
+pub mod sandbox;
+pub mod schedule;
+pub mod secrets;
+pub mod session_copy;
+pub mod settings;
+pub mod signals;
+pub mod stdin;
+pub mod terminal;
+pub mod trust;
+pub mod ui;
+pub mod undo;
+pub mod uses;
+pub mod vault;
+pub mod which_session;
+pub mod wire_up;
+pub mod workers;
