@@ -224,7 +224,7 @@ fn with_hint(state: &State, line: Row, width: u16) -> Row {
         note
     } else if asks_behind_draft(state) {
         "Tab: answer the question".to_owned()
-    } else if state.turn.is_some() && !state.composer.is_empty() {
+    } else if state.turn.is_some() && !state.composer.is_empty() && !state.answers_in_words() {
         "Enter queues · Tab sends into this turn".to_owned()
     } else {
         return line;

@@ -61,6 +61,13 @@ impl Composer {
         }
     }
 
+    /// Puts pasted text in that nobody may find again (KEY-6).
+    pub fn paste_secret(&mut self, text: &str) {
+        let remembered = std::mem::take(&mut self.pastes);
+        self.paste(text);
+        self.pastes = remembered;
+    }
+
     /// Returns a text with the pastes in it as pieces again, and what else is too long to be edited here.
     fn folded(&self, text: &str) -> Vec<Replacement> {
         let mut parts = vec![Replacement::Text(text.to_owned())];

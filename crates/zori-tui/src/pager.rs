@@ -250,10 +250,12 @@ fn found(shown: &Shown<'_>, words: &str, from: usize, down: bool) -> Option<usiz
 
 /// Lays out what came since it was done last, and all of it for another width.
 pub(crate) fn lay_out(state: &mut State) {
-    let (width, signs) = (state.size.width(), state.options.signs);
+    let (width, signs, cells) = (state.size.width(), state.options.signs, state.transcript.entries());
     let Some(pager) = &mut state.pager else { return };
     let laid = &mut pager.laid;
-    if laid.width != width || laid.folded != pager.folded {
+    // A conversation that begins anew (`/clear`) has fewer cells than were laid out.
+    let gone = matches!(pager.subject, Subject::Transcript) && laid.cells > cells.len();
+    if gone || laid.width != width || laid.folded != pager.folded {
         *laid = Laid { width, folded: pager.folded, ..Laid::default() };
     }
     match &pager.subject {
@@ -269,7 +271,7 @@ pub(crate) fn lay_out(state: &mut State) {
         }
         Subject::Question(_) | Subject::Text(_) => {}
         Subject::Transcript => {
-            for entry in &state.transcript.entries()[laid.cells..] {
+            for entry in &cells[laid.cells..] {
                 let cx = cx(entry.number, pager.folded, None, signs);
                 laid.pages.add(entry.cell.as_ref(), &cx, width, 0);
                 laid.cells += 1;

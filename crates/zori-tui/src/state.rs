@@ -398,6 +398,11 @@ impl State {
         !(empty && self.draft.kept == Draft::default())
     }
 
+    /// Returns whether what is being typed answers a question.
+    pub fn answers_in_words(&self) -> bool {
+        self.questions.front().is_some_and(|asked| asked.because.is_some())
+    }
+
     /// Returns whether what is being typed must not be shown or kept.
     pub fn hides_typing(&self) -> bool {
         self.questions.front().is_some_and(Asked::hides_typing)

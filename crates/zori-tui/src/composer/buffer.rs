@@ -206,6 +206,11 @@ impl Buffer {
         *self = Self { cuts, ..Self::default() };
     }
 
+    /// Empties it of everything, what was cut out included.
+    pub fn wipe(&mut self) {
+        *self = Self::default();
+    }
+
     /// Puts the cursor somewhere.
     pub fn move_to(&mut self, at: usize) {
         self.changed();

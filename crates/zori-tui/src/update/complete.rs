@@ -6,7 +6,12 @@ use crate::state::State;
 
 /// Looks anew at what could be meant.
 pub(super) fn refresh(state: &mut State, effects: &mut Vec<Effect>) {
-    let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else {
+    let wanted = match state.hides_typing() {
+        // Nobody is asked what a secret may mean.
+        true => None,
+        false => completion::wanted(&state.composer.buffer, &state.options.commands),
+    };
+    let Some(wanted) = wanted else {
         state.completion = None;
         return;
     };

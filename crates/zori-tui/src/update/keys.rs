@@ -114,11 +114,17 @@ pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
         Some(search) => search.words.push_str(text.lines().next().unwrap_or_default()),
         // A dropped image comes as its path.
         None if is_image_path(text) => effects.push(Effect::Dropped(text.to_owned())),
-        None => {
-            state.composer.paste(text);
-            edited(state, effects);
-        }
+        None => put_pasted(state, text, effects),
     }
+}
+
+/// Puts pasted text in.
+fn put_pasted(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
+    match state.hides_typing() {
+        true => state.composer.paste_secret(text),
+        false => state.composer.paste(text),
+    }
+    edited(state, effects);
 }
 
 /// Returns whether a text looks like the path of an image, in whatever quotes.
@@ -131,11 +137,13 @@ fn is_image_path(text: &str) -> bool {
 /// Takes what the clipboard held, or what stands at a dropped path.
 pub(super) fn pasted(state: &mut State, pasted: Pasted, effects: &mut Vec<Effect>) {
     match pasted {
-        Pasted::Image(image) => state.composer.attach(image),
-        Pasted::Text(text) => state.composer.paste(&text),
-        Pasted::Refused(why) => return state.transcript.notice(NoticeLevel::Warning, &why),
+        Pasted::Image(image) => {
+            state.composer.attach(image);
+            edited(state, effects);
+        }
+        Pasted::Text(text) => put_pasted(state, &text, effects),
+        Pasted::Refused(why) => state.transcript.notice(NoticeLevel::Warning, &why),
     }
-    edited(state, effects);
 }
 
 /// A key for vim's modes; returns whether it was one.
@@ -154,6 +162,8 @@ fn vim_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) -> bool {
                 edited(state, effects);
             }
         }
+        // What is hidden goes nowhere else.
+        Done::Older | Done::Newer | Done::Search if state.hides_typing() => {}
         Done::Older => _ = state.composer.older(),
         Done::Newer => _ = state.composer.newer(),
         Done::Search => {
@@ -285,7 +295,7 @@ fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     if state.completion.is_some() && complete::accept_and_run(state, effects) {
         return;
     }
-    if state.several_lines {
+    if state.several_lines && !state.answers_in_words() {
         return another_line(state, effects);
     }
     queue::submit(state, effects);
@@ -315,14 +325,14 @@ fn escape(state: &mut State, escaped: Option<Duration>, effects: &mut Vec<Effect
     if state.completion.take().is_some() {
         return;
     }
-    if std::mem::take(&mut state.several_lines) {
-        return state.say("Enter sends again");
-    }
     let secret = state.hides_typing();
     if let Some(asked) = state.questions.front_mut()
         && let Some(draft) = asked.because.take()
     {
         return question::put_reason_away(state, &draft, secret);
+    }
+    if std::mem::take(&mut state.several_lines) {
+        return state.say("Enter sends again");
     }
     if state.turn.is_some() {
         return leave::stop(state, effects);

@@ -185,8 +185,8 @@ pub(super) fn drop_where(state: &mut State, gone: impl Fn(&Asked) -> bool) {
 pub(super) fn put_reason_away(state: &mut State, draft: &str, secret: bool) {
     let reason = state.composer.buffer.text();
     if secret {
-        // Nothing of it stays, not even for an undo.
-        state.composer.buffer.clear();
+        // Nothing of it stays, neither for an undo nor for a yank.
+        state.composer.buffer.wipe();
     } else if !reason.trim().is_empty() {
         state.composer.history.put_away(&reason);
     }
@@ -220,9 +220,12 @@ fn said(state: &mut State, text: String, effects: &mut Vec<Effect>) {
 }
 
 /// Enter behind "no, because", or behind an answer in one's own words.
-pub(super) fn reject_because(state: &mut State, effects: &mut Vec<Effect>) {
+pub(super) fn answer_in_words(state: &mut State, effects: &mut Vec<Effect>) {
     let reason = state.composer.buffer.text().trim().to_owned();
-    state.composer.buffer.clear();
+    match state.hides_typing() {
+        true => state.composer.buffer.wipe(),
+        false => state.composer.buffer.clear(),
+    }
     if state.questions.front().is_some_and(|asked| asked.choice().is_some()) {
         return match reason.is_empty() {
             true => answer(state, Approval::Reject { reason: None }, effects),

@@ -9,10 +9,8 @@ use crate::state::State;
 /// Enter: sends what was typed, or queues it while a turn runs.
 pub(super) fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     state.completion = None;
-    if let Some(asked) = state.questions.front()
-        && asked.because.is_some()
-    {
-        return super::question::reject_because(state, effects);
+    if state.answers_in_words() {
+        return super::question::answer_in_words(state, effects);
     }
     if !state.composer.is_empty() && super::confirm::typed(state, effects) {
         return;
@@ -54,8 +52,12 @@ fn is_shell(text: &str) -> bool {
     text.starts_with('!') && !text.starts_with("!!!") && !text.trim_end().trim_start_matches('!').is_empty()
 }
 
-/// Tab in a turn: what was typed, or the head of the queue, goes into it.
+/// Tab in a turn: what was typed, or the head of the queue, goes into it; an answer to a question goes where Enter sends it.
 pub(super) fn steer(state: &mut State, effects: &mut Vec<Effect>) {
+    // An answer to a question is for whoever asked, and for nobody else.
+    if state.answers_in_words() {
+        return submit(state, effects);
+    }
     let prompt = match state.composer.is_empty() {
         true => state.queue.items.pop_front(),
         false => Some(state.composer.take()),

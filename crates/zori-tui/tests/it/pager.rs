@@ -56,7 +56,7 @@ fn a_command_that_runs() {
     chat.prints("line 40\n");
     assert_eq!(screen(&chat)[10], "  line 40", "the end follows what comes");
     chat.key("g").prints("line 41\n");
-    assert!(place(&chat).0.starts_with("zori 0.2 · opus-5-5"), "{:?}", place(&chat));
+    insta::assert_snapshot!(place(&chat).0, @"zori 0.2 · opus-5-5 · ~/proj (main) · YOLO: runs everything; Shift-Tab: ask");
     chat.key("G").prints("line 42\n");
     assert_eq!(screen(&chat)[10], "  line 42");
     chat.key("q").typed("/show 1").key("enter");
@@ -99,7 +99,7 @@ fn words_are_found() {
     chat.key("N");
     assert_eq!(place(&chat).0, "  line 39");
     chat.key("/").typed("nothing").key("enter");
-    assert!(screen(&chat)[11].starts_with("`nothing` is nowhere here · / searches anew · q back"));
+    insta::assert_snapshot!(screen(&chat)[11], @"`nothing` is nowhere here · / searches anew · q back                48-58 of 68");
 }
 
 /// `e` makes cells short and long, and what is looked at stays where it is.
@@ -113,11 +113,30 @@ fn folding_keeps_the_place() {
     }
     chat.frame();
     chat.typed("/show 2").key("enter");
-    assert!(place(&chat).0.starts_with("● $ make 1"), "{:?}", place(&chat));
-    chat.key("e");
-    assert!(place(&chat).0.starts_with("● $ make 1"), "{:?}", place(&chat));
-    chat.key("e").key("j").key("e");
-    assert!(place(&chat).0.starts_with("● $ make 1"), "{:?}", place(&chat));
+    let mut first = vec![place(&chat).0];
+    for keys in [&["e"][..], &["e", "j", "e"]] {
+        keys.iter().for_each(|key| _ = chat.key(key));
+        first.push(place(&chat).0);
+    }
+    insta::assert_snapshot!(first.join("\n"), @"
+    ● $ make 1                                                    exit 0 · 10ms  #2
+    ● $ make 1                                                    exit 0 · 10ms  #2
+    ● $ make 1                                                    exit 0 · 10ms  #2
+    ");
+}
+
+/// A conversation that begins anew while its cells are looked at, as by a `/clear` that was queued.
+#[test]
+fn a_conversation_that_begins_anew() {
+    let mut chat = chat();
+    chat.turn("go");
+    run(&mut chat, "make");
+    chat.ends(ToolKind::Bash, shell(&lines(0, 60), 0), 10);
+    chat.frame();
+    chat.key("ctrl+o");
+    chat.state.transcript = Transcript::new(chat.state.options.signs, chat.state.options.thinking);
+    chat.wait(100);
+    assert_eq!(place(&chat), (String::new(), "0-0 of 0".to_owned()));
 }
 
 /// TRN-3: where a file has all of it, `/show` opens that; where it is gone, the cell.
@@ -136,7 +155,20 @@ fn what_was_spilled() {
     let file = "/tmp/z/1-stdout.txt".to_owned();
     assert!(chat.effects.contains(&Effect::ShowFile { number: 1, file }), "{:?}", chat.effects);
     chat.take(Msg::ShowCell(1));
-    assert!(screen(&chat).iter().any(|row| row.starts_with("● $ make")), "{:?}", screen(&chat));
+    insta::assert_snapshot!(screen(&chat).join("\n"), @"
+    zori 0.2 · opus-5-5 · ~/proj (main) · YOLO: runs everything; Shift-Tab: ask
+    first
+    AGENTS.md · ? keys
+
+    › go
+
+    ● $ make                                                      exit 0 · 10ms  #1
+      make
+      a
+
+
+    q back · / n N search · e folds · c copies · r reruns · space b page…  1-9 of 9
+    ");
     chat.key("q").typed("/show 9").key("enter");
     assert!(chat.state.pager.is_none());
 }

@@ -374,8 +374,11 @@ fn what_a_call_is_for() {
     question(&mut stage);
     let text = "The server asks for `python3 calc.py`: check the result".to_owned();
     stage.chat.event(EventKind::Notice(Notice { level: NoticeLevel::Info, code: CALL_REASON, text }));
-    let purpose = "purpose  The server asks for `python3 calc.py`: check the result";
-    assert!(stage.screen().contains(purpose), "{}", stage.screen());
+    let purpose = |stage: &mut Stage| {
+        let screen = stage.screen();
+        screen.lines().find(|row| row.contains("purpose")).map(|row| row.trim().to_owned())
+    };
+    insta::assert_snapshot!(purpose(&mut stage).expect("it is there"), @"│ purpose  The server asks for `python3 calc.py`: check the result                                 │");
     stage.chat.event(EventKind::Message(MessageEvent::RequestStarted));
-    assert!(!stage.screen().contains("purpose"), "{}", stage.screen());
+    assert_eq!(purpose(&mut stage), None);
 }

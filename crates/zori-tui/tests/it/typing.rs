@@ -12,6 +12,7 @@ use zori_tui::completion::Item;
 use zori_tui::confirm::{Confirm, What};
 use zori_tui::question::Asked;
 use zori_tui::row::Row;
+use zori_tui::terminal::decode::TermEvent;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
 use crate::stage::{Chat, columns};
@@ -42,12 +43,20 @@ fn files_that_are_still_looked_for() {
     let find = Effect::Find(FindRequest::Files("ab".into()));
     let mut chat = Chat::new(columns(80));
     chat.typed("@ab").take(found(true));
-    assert!(screen(&chat).ends_with("› @ab\n  looking …"), "{}", screen(&chat));
+    insta::assert_snapshot!(screen(&chat), @"
+
+    › @ab
+      looking …
+    ");
     effects(&mut chat);
     chat.take(Msg::FindAgain);
     assert_eq!(effects(&mut chat), [find]);
     chat.take(found(false));
-    assert!(screen(&chat).contains("  src/a b.rs"), "{}", screen(&chat));
+    insta::assert_snapshot!(screen(&chat), @"
+
+    › @ab
+      src/a b.rs                                              1 of 1 · Tab takes it
+    ");
     chat.take(Msg::FindAgain);
     assert_eq!(effects(&mut chat), [], "it is complete");
     chat.key("tab");
@@ -122,8 +131,15 @@ fn a_secret_is_neither_shown_nor_kept() {
     chat.turn("go").typed("later");
     asks(&mut chat, choice("API key?", 0, true));
     chat.key("tab").key("w").typed("hünter2").key("left");
-    let shown = screen(&chat);
-    assert!(shown.contains("\nw •••••••") && !shown.contains("ünter"), "{shown}");
+    insta::assert_snapshot!(screen(&chat), @"
+
+    ? the model asks
+      API key?
+      your answer? Enter says it, Esc goes back
+    ✷ Asking you · Esc stops
+    w •••••••
+      opus-5-5 · YOLO · 21% of 200k · $0.13 · cache 91% · main · ~/proj
+    ");
     assert_eq!(zori_tui::chat::view(&chat.state).caret.column, 8);
     assert_eq!(chat.state.draft().text, "later", "what was being typed before is kept");
     chat.key("up").key("ctrl+r").key("alt+m");
@@ -143,14 +159,84 @@ fn a_secret_is_neither_shown_nor_kept() {
     assert_eq!(typed(&chat), "");
 }
 
+/// KEY-6: no key sends a secret elsewhere, lists anything for it, or finds it again: it is for whoever asked.
+#[test]
+fn no_key_leads_a_secret_elsewhere() {
+    let answered = |typing: &dyn Fn(&mut Chat)| {
+        let mut chat = Chat::new(columns(80));
+        chat.turn("go");
+        asks(&mut chat, choice("API key?", 0, true));
+        chat.key("tab").key("w");
+        effects(&mut chat);
+        typing(&mut chat);
+        let answer = Approval::answers(vec!["hunter2".into()]);
+        let approved = Effect::Input(Input::Approve { call: CallId::new("c"), answer });
+        assert_eq!(effects(&mut chat), [approved]);
+        assert_eq!((chat.state.queue.items.len(), typed(&chat).as_str()), (0, ""));
+        chat.key("ctrl+y");
+        assert_eq!(typed(&chat), "", "nothing was cut out");
+        chat.key("up");
+        assert_eq!(typed(&chat), "", "it is no older message");
+    };
+    answered(&|chat| _ = chat.typed("hunter2").key("ctrl+enter"));
+    answered(&|chat| _ = chat.typed("hunter2").key("ctrl+u").typed("hunter2").key("enter"));
+    answered(&|chat| {
+        chat.state.several_lines = true;
+        chat.typed("hunter2").key("enter");
+    });
+    answered(&|chat| {
+        chat.typed("@hunter2");
+        assert!(chat.state.completion.is_none());
+        chat.key("home").key("delete").key("enter");
+    });
+    answered(&|chat| {
+        chat.state.options.vim = true;
+        chat.typed("hunter2").key("esc").key("k").key("/").key("enter");
+    });
+    // One that was pasted is not known when it comes again.
+    let pasted = "hunter2".repeat(200);
+    let mut chat = Chat::new(columns(80));
+    chat.turn("go");
+    asks(&mut chat, choice("API key?", 0, true));
+    chat.key("tab").key("w").take(Msg::Term(TermEvent::Paste(pasted.clone()))).key("enter");
+    chat.state.composer.set(&pasted);
+    assert_eq!(chat.state.composer.buffer.raw(), pasted);
+}
+
+/// UI-9: a message of several lines steps aside for a reason, and goes on behind it.
+#[test]
+fn a_reason_within_several_lines() {
+    for (end, reason) in [("enter", Some("no".to_owned())), ("esc", None)] {
+        let mut chat = Chat::new(columns(80));
+        chat.turn("go").state.begin_lines("first");
+        chat.asks("rm x", &[]).take(Msg::Drawn).wait(2000).key("tab").key("w").typed("no");
+        effects(&mut chat);
+        chat.key(end);
+        let told = effects(&mut chat).into_iter().map(|effect| match effect {
+            Effect::Input(Input::Approve { answer: Approval::Reject { reason }, .. }) => reason,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(told.collect::<Vec<_>>(), reason.map(Some).into_iter().collect::<Vec<_>>(), "{end}");
+        assert_eq!((typed(&chat).as_str(), chat.state.several_lines), ("first\n", true), "{end}");
+    }
+}
+
 /// UI-33: options that have no room are counted, and `v` shows all of them.
 #[test]
 fn many_options() {
     let mut chat = Chat::new(zori_tui::state::Size { rows: 16, columns: 80 });
     chat.turn("go");
     asks(&mut chat, choice("Which one?", 9, false));
-    let wanted = "? the model asks\n  Which one?\n  … 9 more rows, which v shows\n  a number chooses";
-    assert!(screen(&chat).contains(wanted), "{}", screen(&chat));
+    insta::assert_snapshot!(screen(&chat), @"
+
+    ? the model asks
+      Which one?
+      … 9 more rows, which v shows
+      a number chooses · w your own words… · n no answer
+    ✶ Asking you · Esc stops
+    ›
+      opus-5-5 · YOLO · 21% of 200k · $0.13 · cache 91% · main · ~/proj
+    ");
     chat.key("v");
     let rows = zori_tui::pager::screen(&chat.state);
     assert_eq!(rows[9].text(), "  9 option 8");
@@ -165,7 +251,18 @@ fn asking_is_what_it_does() {
     let mut chat = Chat::new(columns(80));
     chat.turn("go").asks("rm x", &[]);
     chat.calls(ToolKind::Bash, r#"{"command":"sleep 9"}"#);
-    assert!(screen(&chat).contains("✶ Asking you · Esc stops"), "{}", screen(&chat));
+    insta::assert_snapshot!(screen(&chat), @"
+    ● $ rm x                                                                     #1
+    ● $ sleep 9                                                      running 0s  #2
+    ? bash wants to run                      any other shell command · mode default
+      in ~/proj · sandbox: workspace, network after your yes
+        rm x
+      asked because: step 11, no rule covers it                 e explains 12 steps
+      y once · n no · w no, because… · e explain · v whole text
+    ✶ Asking you · Esc stops
+    ›
+      opus-5-5 · DEFAULT · 21% of 200k · $0.13 · cache 91% · main · ~/proj
+    ");
 }
 
 /// KEY-1: `/keys ?` names the next key and says what it does.
