@@ -34,7 +34,8 @@ fn rows_of(file: &Path, redactor: &Redactor, end: u64) -> io::Result<Vec<Row>> {
     // Neither end begins or stops in the middle of a line, unless it is one line.
     let first = first.rfind('\n').map_or(first.as_str(), |at| prefix(&first, at));
     let last = last.find('\n').map_or(last.as_str(), |at| suffix(&last, last.len() - at - 1));
-    let left_out = length - (first.len() + last.len()) as u64;
+    // What is no text is longer when it is shown than in the file.
+    let left_out = length.saturating_sub((first.len() + last.len()) as u64).max(length - 2 * end);
     let words = format!("… {} left out; all of it is in {}", bytes(left_out), file.display());
     let mut rows = shown(first);
     rows.push(Row::from(Span::new(words).muted()));
@@ -61,5 +62,16 @@ mod tests {
         assert_eq!(both[2..], ["five"]);
         assert!(both[1].starts_with("… ") && both[1].ends_with("out.txt"), "{both:?}");
         assert!(rows(&temp.path().join("gone"), &Redactor::default()).is_err());
+    }
+
+    #[test]
+    fn what_is_no_text() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("out.bin");
+        std::fs::write(&file, [0xff; 9]).unwrap();
+        let rows = rows_of(&file, &Redactor::default(), 4).unwrap();
+        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        let words = format!("… 1 B left out; all of it is in {}", file.display());
+        assert_eq!(shown, ["\u{fffd}".repeat(4), words, "\u{fffd}".repeat(4)]);
     }
 }
