@@ -39,6 +39,10 @@ impl MessageWriter {
     pub(crate) fn write(&self, message: &impl Serialize) -> io::Result<()> {
         let mut out = self.lock();
         let WriterState { stream, line, closed, failed } = &mut *out;
+        // What came before may have ended in the middle of a line.
+        if *closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
         line.clear();
         serde_json::to_writer(&mut *line, message)?;
         line.push(b'\n');
@@ -55,5 +59,45 @@ impl MessageWriter {
     fn lock(&self) -> std::sync::MutexGuard<'_, WriterState> {
         // A line is whole or was not begun, whoever panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk that takes the beginning of a line, is full, and has room again.
+    #[derive(Clone, Default)]
+    struct FullOnce(Arc<Mutex<(Vec<u8>, usize)>>);
+
+    impl Write for FullOnce {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let (taken, calls) = &mut *self.0.lock().unwrap();
+            *calls += 1;
+            match *calls {
+                2 => Err(io::ErrorKind::StorageFull.into()),
+                calls => {
+                    let room = if calls == 1 { 3 } else { bytes.len() };
+                    taken.extend_from_slice(&bytes[..room]);
+                    Ok(room)
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_follows_half_a_line() {
+        let disk = FullOnce::default();
+        let writer = MessageWriter::new(Box::new(disk.clone()));
+        let written = ["first", "second"].map(|text| writer.write(&text).map_err(|error| error.kind()));
+        assert_eq!(written, [Err(io::ErrorKind::StorageFull), Err(io::ErrorKind::BrokenPipe)]);
+        assert_eq!(disk.0.lock().unwrap().0, b"\"fi");
+        let failures =
+            [writer.take_failure(), writer.take_failure()].map(|failure| failure.map(|error| error.kind()));
+        assert_eq!((writer.is_closed(), failures), (true, [Some(io::ErrorKind::StorageFull), None]));
     }
 }
