@@ -1,6 +1,7 @@
 //! Text on its way to a screen or into a bound: cutting at characters, and making control bytes harmless.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -20,11 +21,9 @@ pub fn width(text: &str) -> usize {
 }
 
 /// Returns a number with its noun, which takes an `s` behind any number but one.
-pub fn counted(count: u64, noun: &str) -> String {
-    match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    }
+pub fn counted<N: Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let end = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{end}")
 }
 
 /// Makes text from models, tools and files harmless for a terminal (TERM-1): control bytes, bidirectional marks and

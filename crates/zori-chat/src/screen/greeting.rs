@@ -65,7 +65,7 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
 /// Returns what the model gets beside the prompt: guidelines, skills, MCP servers.
 fn brought(prepared: &Prepared, run: &RunSettings) -> String {
     let settings = &prepared.host.settings;
-    let some = |count: usize, noun: &str| (count > 0).then(|| counted(count as u64, noun));
+    let some = |count: usize, noun: &str| (count > 0).then(|| counted(count, noun));
     let guidelines = match run.guidelines.len() {
         0 => None,
         1 => Some("AGENTS.md".to_owned()),

@@ -21,10 +21,7 @@ pub fn add(path: &Path, rule: &str) -> Result<(), String> {
 }
 
 /// Replaces the text of a config file by what `how` makes of it, in one step; `None` leaves it as it is.
-pub(super) fn change(
-    path: &Path,
-    how: impl FnOnce(&str) -> Result<Option<String>, String>,
-) -> Result<(), String> {
+pub fn change(path: &Path, how: impl FnOnce(&str) -> Result<Option<String>, String>) -> Result<(), String> {
     let target = Target::found(path).map_err(|error| error.to_string())?;
     let old = match std::fs::read_to_string(path) {
         Ok(text) => Some(text),

@@ -20,7 +20,8 @@ fn read(text: &str, path: &Path) -> Result<Config, String> {
     Config::parse(text.as_bytes(), path, "").map_err(|error| error.message)
 }
 
-fn with_table(text: &str, name: &str, table: &Map<String, Value>, path: &Path) -> Result<String, String> {
+/// Returns the text with the table of a server added.
+pub fn with_table(text: &str, name: &str, table: &Map<String, Value>, path: &Path) -> Result<String, String> {
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     let blank = if text.is_empty() { "" } else { "\n" };
     let mut new = format!("{text}{gap}{blank}[mcp.servers.{name}]\n");

@@ -12,7 +12,13 @@ pub fn set(path: &Path, table: &str, key: &str, value: &str) -> Result<(), Strin
 }
 
 /// Returns the text with the key set. Parses the result to check that no other setting changed.
-fn with_key(text: &str, table: &str, key: &str, value: &str, path: &Path) -> Result<Option<String>, String> {
+pub fn with_key(
+    text: &str,
+    table: &str,
+    key: &str,
+    value: &str,
+    path: &Path,
+) -> Result<Option<String>, String> {
     let read = |text: &str| Config::parse(text.as_bytes(), path, "").map_err(|error| error.message);
     let name = format!("{table}.{key}");
     // A table of its own is one setting.

@@ -1,6 +1,6 @@
 //! JSON as editors write it: with comments, and commas behind the last entry.
 
-/// Returns the text as plain JSON. What is left out leaves blanks, so that lines stay what they are.
+/// Returns the text as plain JSON. What is left out leaves a blank and its line ends, so that lines stay what they are.
 pub fn plain(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     without_last_commas(&without_comments(text))
@@ -18,7 +18,9 @@ fn without_comments(text: &str) -> String {
             }
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => {
-                let taken = rest.find("*/").map_or(rest.len(), |end| end + 2);
+                // Its own star does not end it.
+                let taken = rest[2..].find("*/").map_or(rest.len(), |end| end + 4);
+                plain.push(' ');
                 plain.extend(rest[..taken].chars().filter(|c| *c == '\n'));
                 taken
             }
@@ -68,6 +70,7 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&plain(text)).unwrap();
         assert_eq!(value, serde_json::json!({"a": "http://x, // no comment", "b": [1, 2], "c": "\",}"}));
         assert_eq!(plain(text).lines().count(), text.lines().count());
+        assert_eq!((plain("[/*/ 1, */ 2]"), plain("[1/**/2]")), ("[  2]".to_owned(), "[1 2]".to_owned()));
         for open in ["\"", "/*", "//", "{\"a", ""] {
             plain(open);
         }

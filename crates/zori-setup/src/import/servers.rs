@@ -207,14 +207,17 @@ fn referenced(text: &str) -> Result<Option<String>, String> {
     let (mut out, mut rest) = (String::new(), text.as_str());
     while let Some((before, behind)) = rest.split_once("${") {
         let (name, after) = behind.split_once('}').ok_or("a variable in it has no end")?;
-        let name = match name.strip_prefix("env:").or_else(|| name.strip_prefix("input:")) {
-            Some(name) => name,
-            None if matches!(name, "workspaceFolder" | "workspaceFolderBasename" | "pathSeparator" | "/") => {
-                return Err(format!("it refers to `${{{name}}}`, which only the editor knows; write it out"));
+        if matches!(name, "workspaceFolder" | "workspaceFolderBasename" | "pathSeparator" | "/") {
+            return Err(format!("it refers to `${{{name}}}`, which only the editor knows; write it out"));
+        }
+        let (name, is_known) = match name.strip_prefix("input:") {
+            Some(asked) => (asked, is_input(asked)),
+            None => {
+                let variable = name.strip_prefix("env:").unwrap_or(name);
+                (variable, is_variable(variable))
             }
-            None => name,
         };
-        if !is_variable(name) {
+        if !is_known {
             return Err("it has a variable with a default; write the value out".to_owned());
         }
         out.push_str(before);
@@ -225,9 +228,13 @@ fn referenced(text: &str) -> Result<Option<String>, String> {
     Ok(Some(out))
 }
 
-/// A variable, or the name of something that an editor asks for.
 fn is_variable(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Returns whether it can be the name of something that an editor asks for.
+fn is_input(name: &str) -> bool {
+    is_variable(&name.replace('-', "_"))
 }
 
 /// Returns whether a text refers to a variable, in whichever way.
@@ -312,6 +319,15 @@ mod tests {
                 json!({"type": "stdio", "command": "${userHome}/bin/x", "env": {"KEY": "${env:KEY}", "ASKED": "${input:asked-key}"}})
             ),
             r#"{"command":"/home/me/bin/x","env":{"KEY":"${vault:KEY}","ASKED":"${vault:asked-key}"}} | 0"#
+        );
+        // A dash belongs to no variable: one is a default, one a password.
+        assert_eq!(
+            editor(json!({"command": "x", "env": {"A": "${HOME-none}"}})),
+            "it has a variable with a default; write the value out"
+        );
+        assert_eq!(
+            editor(json!({"command": "x", "env": {"A_PASSWORD": "$ecret-1"}})),
+            r#"{"command":"x","env":{"A_PASSWORD":"vault:mcp.x.A_PASSWORD"}} | 1"#
         );
         assert_eq!(
             editor(json!({"url": "https://x.example", "headers": {"X": "${workspaceFolder}"}})),

@@ -5,6 +5,7 @@
 mod questions;
 mod shown;
 
+use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ use self::questions::Agreed;
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::args::LowArgs;
-use zori_setup::config::{Config, server_table, set_key};
+use zori_setup::config::{Config, added_rule, server_table, set_key};
 use zori_setup::error::BASE_UNUSABLE;
 use zori_setup::import::{AGENTS, GROUPS, Plan, PlannedServer, homes};
 use zori_setup::settings::root;
@@ -107,11 +108,10 @@ impl Import {
         };
         let plan = homes::read(&home, &root, &chosen(&FROM, AGENTS));
         let plan = plan.only(&chosen(&ONLY, GROUPS)).without_known(&config).without_bad_rules(&anchors);
-        let missing = plan
-            .servers
-            .iter()
-            .map(|server| shown::missing(server, &cx.app.env, &data_dir.vault()))
-            .collect();
+        let place = data_dir.vault();
+        let vault = if place.is_made() { VaultFile::open(&place).ok() } else { None };
+        let missing = |server| shown::missing(server, &cx.app.env, vault.as_ref(), cx.program.name);
+        let missing = plan.servers.iter().map(missing).collect();
         Ok(Self { plan, config, missing })
     }
 }
@@ -153,7 +153,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     write(cx, agreed, &import.config, &place)
 }
 
-/// Writes what somebody agreed to.
+/// Writes what somebody agreed to: the vault first, then the config file in one step. What it would say is known before either.
 fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) -> Result<Reply, Failure> {
     let Agreed { plan, store_secrets, make_vault } = agreed;
     let path = cx.app.data_dir()?.config();
@@ -161,34 +161,41 @@ fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) 
         Failure::new(&IO_ERROR, format!("the config file {} was not changed: {why}", path.display()))
     };
     let of_vault = |error: VaultError| vault::failure(&error, cx.program.name);
-    if make_vault && store_secrets && !place.is_made() {
-        VaultFile::init(place, false).map_err(of_vault)?;
-    }
     let allowed = plan.allow.iter().map(|rule| format!("permissions.allow += {rule}"));
     let (mut done, mut notes) = (plan.lines(), plan.notes.clone());
     done.extend(allowed);
+    let has_vault = place.is_made() || make_vault;
+    let mut servers = Vec::new();
     for server in &plan.servers {
-        let off = keep_secrets(server, store_secrets, place).map_err(of_vault)?;
         let mut table = server.table.clone();
-        if let Some(why) = off {
+        if let Some(why) = switched_off(server, store_secrets, has_vault, cx.program.name) {
             table.insert("enabled".to_owned(), json!(false));
             notes.push(format!("MCP server {} is switched off: {why}", server.name));
         }
-        server_table::add(&path, &server.name, &table).map_err(failed)?;
+        servers.push((&server.name, table));
     }
-    let mut lists: Vec<(&'static str, Vec<String>)> = Vec::new();
-    let allow = plan.allow.iter().map(|rule| ("permissions.allow", rule));
-    for (key, value) in plan.entries.iter().map(|entry| (entry.key, &entry.value)).chain(allow) {
-        match lists.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.push(value.clone()),
-            None => lists.push((key, vec![value.clone()])),
+    let lists = lists(&plan, config);
+    let changed = |text: &str| -> Result<Option<String>, String> {
+        let mut new = text.to_owned();
+        for (name, table) in &servers {
+            new = server_table::with_table(&new, name, table, &path)?;
+        }
+        for (key, all) in &lists {
+            new = with_list(&new, key, all, &path)?;
+        }
+        Ok(Some(new).filter(|new| new != text))
+    };
+    // A file that cannot be changed is found out before a secret is stored for it.
+    changed(&fs::read_to_string(&path).unwrap_or_default()).map_err(failed)?;
+    if store_secrets && has_vault {
+        if !place.is_made() {
+            VaultFile::init(place, false).map_err(of_vault)?;
+        }
+        for (entry, value) in plan.servers.iter().flat_map(|server| &server.secrets) {
+            VaultFile::set(place, entry, value, true).map_err(of_vault)?;
         }
     }
-    for (key, added) in lists {
-        let known = config.list(key).unwrap_or_default().into_iter().map(|(text, _)| text.to_owned());
-        let all: Vec<String> = known.chain(added).collect();
-        set_list(&path, key, &all).map_err(failed)?;
-    }
+    added_rule::change(&path, changed).map_err(failed)?;
     let (done, notes) = (lines(&done), lines(&notes));
     let mut text = String::new();
     done.iter().for_each(|line| text.push_str(&format!("Imported {line}\n")));
@@ -201,31 +208,40 @@ fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) 
     Ok(Reply::changed(effect, data).text(text))
 }
 
-/// Sets a list of the config, whose key is a table and a name.
-fn set_list(path: &Path, key: &str, all: &[String]) -> Result<(), String> {
+/// Returns each list of the config that grows, with all that it has then.
+fn lists(plan: &Plan, config: &Config) -> Vec<(&'static str, Vec<String>)> {
+    let mut lists: Vec<(&'static str, Vec<String>)> = Vec::new();
+    let allow = plan.allow.iter().map(|rule| ("permissions.allow", rule));
+    for (key, value) in plan.entries.iter().map(|entry| (entry.key, &entry.value)).chain(allow) {
+        match lists.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value.clone()),
+            None => {
+                let known = config.list(key).unwrap_or_default().into_iter().map(|(text, _)| text.to_owned());
+                lists.push((key, known.chain([value.clone()]).collect()));
+            }
+        }
+    }
+    lists
+}
+
+/// Returns the text of a config file with a list set, whose key is a table and a name.
+fn with_list(text: &str, key: &str, all: &[String], path: &Path) -> Result<String, String> {
     let (table, name) = key.split_once('.').unwrap_or(("", key));
     let quoted: Vec<String> =
         all.iter().map(|text| serde_json::to_string(text).expect("a string is JSON")).collect();
-    set_key::set(path, table, name, &format!("[{}]", quoted.join(", ")))
+    let new = set_key::with_key(text, table, name, &format!("[{}]", quoted.join(", ")), path)?;
+    Ok(new.unwrap_or_else(|| text.to_owned()))
 }
 
-/// Puts a server's secrets into the vault, if that is wanted and can be done. Returns why the server is switched off.
-fn keep_secrets(
-    server: &PlannedServer,
-    wanted: bool,
-    place: &VaultPlace,
-) -> Result<Option<&'static str>, VaultError> {
-    if server.secrets.is_empty() {
-        return Ok(None);
+/// Says why a server is switched off: its secrets are nowhere.
+fn switched_off(server: &PlannedServer, store: bool, has_vault: bool, program: &str) -> Option<String> {
+    match (server.secrets.is_empty(), store, has_vault) {
+        (true, ..) | (_, true, true) => None,
+        (_, false, _) => {
+            Some(format!("its secrets were not stored; `--store-secrets` does, or `{program} vault set`"))
+        }
+        (_, true, false) => Some(format!(
+            "its secrets belong into a vault, and there is none; `{program} vault init` makes one"
+        )),
     }
-    if !wanted {
-        return Ok(Some("its secrets were not stored; `--store-secrets` does, or `zori vault set`"));
-    }
-    if !place.is_made() {
-        return Ok(Some("its secrets belong into a vault, and there is none; `zori vault init` makes one"));
-    }
-    for (entry, value) in &server.secrets {
-        VaultFile::set(place, entry, value, true)?;
-    }
-    Ok(None)
 }

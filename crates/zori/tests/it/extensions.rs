@@ -277,12 +277,14 @@ fn allowed_tools_narrow_a_command() {
     let run = |prompt: &str| world.run(&["exec", "-p", prompt, "--no-save", "--sandbox", "off"]);
     run("/fix").success();
     let result = |at: usize| model.request(at).messages().pop().expect("messages")["content"][0].to_string();
-    let denied = "the command /fix allows `Bash(mkdir:*)` and what only looks, and this is XF";
-    assert!(result(1).contains(denied), "{}", result(1));
+    insta::assert_snapshot!(result(1), @r#"{"type":"tool_result","tool_use_id":"t1","content":"error permission_denied: the command /fix allows `Bash(mkdir:*)` and what only looks, and this is XF. Do what it allows, or say what else it would take.","is_error":true,"cache_control":{"type":"ephemeral"}}"#);
     assert!(!world.work().join("made").exists() && world.work().join("made-by-rule").exists());
-    let own = run("/own");
-    assert_eq!(own.code(), Some(2), "{own}");
-    assert!(own.stderr().contains("the command /own allows `Read` and what only looks"), "{own}");
+    insta::assert_snapshot!(run("/own"), @"
+    ------- stderr -------
+      [1] denied: the command /own allows `Read` and what only looks, and this is XF
+    Error: The command /own was stopped: `touch own`: the command /own allows `Read` and what only looks, and this is XF. Do what it allows, or say what else it would take.
+    [exit status: 2]
+    ");
     assert!(!world.work().join("own").exists());
 }
 
@@ -562,8 +564,10 @@ fn a_user_of_claude_code_moves_in() {
     let system = system(&model, 0);
     assert!(system.contains("Always greet first.") && system.contains("Fill pdf forms"), "{system}");
     let result = |at: usize| model.request(at).messages().pop().expect("messages")["content"][0].to_string();
-    assert!(result(1).contains("\"3\""), "{}", result(1));
-    assert!(result(2).contains("Bash(curl:*)"), "{}", result(2));
+    insta::assert_snapshot!(world.rewrite().apply(&[result(1), result(2)].join("\n")), @r#"
+    {"type":"tool_result","tool_use_id":"t1","content":"3","cache_control":{"type":"ephemeral"}}
+    {"type":"tool_result","tool_use_id":"t2","content":"error permission_denied: the rule `Bash(curl:*)` ($BASE/config.toml:19) denies curl https://example.com","is_error":true,"cache_control":{"type":"ephemeral"}}
+    "#);
     assert!(model.request(0).json()["tools"].to_string().contains("reviewer"), "the sub-agent is known");
     assert_eq!(
         world.run(&["mcp", "list"]).success().stdout(),
@@ -586,10 +590,22 @@ fn what_is_asked_by_itself() {
     pty.wait_for("Let `Bash(make test)` run without a question? [y/N] ").send("\r");
     let (status, drawn) = pty.finish();
     assert_eq!(status.code(), Some(1), "{drawn}");
-    assert!(
-        drawn.contains("nothing was changed, as you said") && !world.base().join("config.toml").exists(),
-        "{drawn}"
-    );
+    insta::assert_snapshot!(drawn.replace('\r', ""), @"
+    MCP servers, none of them trusted:
+      sums: sh $TMP/server.sh  ($HOME/.claude.json)
+        a secret stands there, which belongs into the vault: mcp.sums.LICENCE_TOKEN
+    Add 1 MCP server? [y/N] 
+    Read where they are, and not copied:
+      skills: ~/.claude/skills
+      commands: ~/.claude/commands
+      agents: ~/.claude/agents
+      instructions: ~/.claude/CLAUDE.md
+    Use these 4? [y/N] n
+    Let `Bash(ls:*)` run without a question? [y/N] 
+    Let `Bash(make test)` run without a question? [y/N] 
+    Error: nothing was changed, as you said
+    ");
+    assert!(!world.base().join("config.toml").exists());
     let mut pty = world.pty(&["import"], size);
     pty.wait_for("Add 1 MCP server? [y/N] ").send("y\r");
     pty.wait_for("Make a vault (").wait_for("put 1 secret into it?").send("y\r");
@@ -610,4 +626,24 @@ fn what_is_asked_by_itself() {
     let value = world.run(&["vault", "get", "mcp.sums.LICENCE_TOKEN", "--reveal"]).success();
     assert_eq!(value.stdout(), "planted-secret-9\n");
     nothing_planted(&world, &world.run(&["mcp", "list", "--check"]).success());
+}
+
+/// A config file that cannot be changed as a whole is not changed in part, and no secret is stored for it.
+#[test]
+fn a_config_that_cannot_be_changed() {
+    let world = world();
+    claude_home(&world, &json!({"LICENCE_TOKEN": "planted-secret-9"}));
+    let before = "skills = { inject = 1 }\n";
+    world.write(world.base().join("config.toml"), before);
+    world.run(&["vault", "init"]).success();
+    insta::assert_snapshot!(world.run(&["import", "--store-secrets", "--yes"]), @r#"
+    ------- stderr -------
+    Error: the config file $BASE/config.toml was not changed: it is written in a way that cannot be added to; write `skills.paths = ["~/.claude/skills"]` yourself
+    [exit status: 1]
+    "#);
+    assert_eq!(world.read(world.base().join("config.toml")), before);
+    assert_eq!(
+        world.run(&["vault", "list", "--output", "plain"]).success().stdout(),
+        "The vault is empty.\n"
+    );
 }

@@ -1,6 +1,7 @@
 //! The questions of `import`: one for each group, one for secrets, and one for each rule that lets something run (EXT-31 to EXT-33).
 //! Nothing is asked about that was not shown, and Enter alone is a no.
 
+use zori_core::text::{counted, one_line};
 use zori_vault::VaultPlace;
 
 use super::shown;
@@ -58,7 +59,7 @@ pub fn ask(
     plan.allow = allow
         .into_iter()
         .filter(|rule| {
-            let rule = zori_core::text::one_line(rule);
+            let rule = one_line(rule);
             yes(cx, "", &format!("Let `{rule}` run without a question?"))
         })
         .collect();
@@ -75,11 +76,6 @@ fn secret_question(count: usize, place: &VaultPlace) -> String {
             place.file.display()
         ),
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 /// Asks one question, below what it is about.

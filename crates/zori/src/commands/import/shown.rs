@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use zori_core::text::one_line;
-use zori_vault::{VaultFile, VaultPlace};
+use zori_vault::VaultFile;
 
 use zori_setup::environment::Environment;
 use zori_setup::import::{Plan, PlannedServer};
@@ -61,21 +61,24 @@ fn headed(head: &str, lines: String) -> String {
 }
 
 /// Returns what a server lacks here: its program, and values that are neither variables nor in the vault.
-pub fn missing(server: &PlannedServer, env: &Environment, place: &VaultPlace) -> Vec<String> {
+pub fn missing(
+    server: &PlannedServer,
+    env: &Environment,
+    vault: Option<&VaultFile>,
+    program: &str,
+) -> Vec<String> {
     let mut missing = Vec::new();
     let command = server.table.get("command").and_then(serde_json::Value::as_str);
     if let Some(command) = command.filter(|command| !is_there(command, env)) {
         missing.push(format!("the program `{}`", one_line(command)));
     }
-    let vault = if place.is_made() { VaultFile::open(place).ok() } else { None };
     for name in server.references() {
-        let known =
-            env.text(&name).is_some() || vault.as_ref().is_some_and(|vault| vault.get(&name).is_some());
+        let known = env.text(&name).is_some() || vault.is_some_and(|vault| vault.get(&name).is_some());
         if !known {
             // An editor asks for what is no variable.
             let variable =
                 if name.contains('-') { String::new() } else { format!("the variable {name}, or ") };
-            missing.push(format!("{variable}`zori vault set {name}`"));
+            missing.push(format!("{variable}`{program} vault set {name}`"));
         }
     }
     missing
