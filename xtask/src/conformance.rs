@@ -122,7 +122,6 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
             command.env(variable, target_folder(workspace).join("debug/examples").join(example));
         }
         command.env("CONFORMANCE_SERVERS", folder.join("servers"));
-        command.env("CONFORMANCE_FIXTURES", target_folder(workspace).join("debug/examples/fixtures"));
         let tally = drive::drive(command, &log)?;
         println!("{}: {} cases, {} failed", client.name, tally.cases, tally.failed);
         if tally.failed > 0 {

@@ -28,7 +28,7 @@ const CARGO_FUZZ: &str = "0.13.2";
 const COMPILER_FLAGS: &str = "-Cdebuginfo=0 -Ccodegen-units=16";
 
 /// How a target is built, said alike when it is built and when it is run: without a sanitizer, and without code that nothing calls.
-const HOW: &[&str] = &["--sanitizer", "none", "--strip-dead-code=true"];
+const BUILD_FLAGS: &[&str] = &["--sanitizer", "none", "--strip-dead-code=true"];
 
 /// A target: its name, and where its inputs come from.
 struct Target {
@@ -67,7 +67,7 @@ pub fn run(workspace: &Workspace, each: Duration) -> Result<(usize, u64)> {
     let folder = target_folder(workspace).join("fuzz");
     let cargo_fuzz = install(&folder)?;
     let mut build = cargo_fuzz_command(workspace, &cargo_fuzz, &folder);
-    build.arg("build").args(HOW);
+    build.arg("build").args(BUILD_FLAGS);
     ensure!(build.status().context("cannot run cargo-fuzz")?.success(), "the fuzz targets cannot be built");
     let waiting = Mutex::new(TARGETS.iter());
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
@@ -101,7 +101,7 @@ fn cargo_fuzz_command(workspace: &Workspace, cargo_fuzz: &Path, folder: &Path) -
 fn run_target(mut command: Command, name: &str, folder: &Path, seeds: &Path, time: Duration) -> Result<u64> {
     let found = folder.join("found").join(name);
     fs::create_dir_all(&found)?;
-    command.arg("run").args(HOW).arg(name).args([&found, &seeds.to_path_buf()]);
+    command.arg("run").args(BUILD_FLAGS).arg(name).args([&found, &seeds.to_path_buf()]);
     command.args(["--", &format!("-max_total_time={}", time.as_secs()), "-max_len=16384", "-timeout=10"]);
     if time == IN_CI {
         // The same inputs in every run of CI: a change is judged by itself, and what is new is looked for by the longer runs.

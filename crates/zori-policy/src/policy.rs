@@ -6,7 +6,7 @@ use crate::blacklist::{self, BlacklistPattern};
 use crate::mode::{ModeChoice, ModeSource};
 use crate::paths::Workspace;
 use crate::rules::words::WordPattern;
-use crate::rules::{Only, OwnedAnchors, RuleWarning, Rules, UnparsedRule};
+use crate::rules::{Narrowing, OwnedAnchors, RuleWarning, Rules, UnparsedRule};
 
 /// The policy in force.
 #[derive(Clone, Debug)]
@@ -52,12 +52,12 @@ impl Policy {
             };
             read.add(&written, &anchors, &mut Vec::new());
         }
-        self.rules.only = Some(Only { by: by.to_owned(), rules: read.allow });
+        self.rules.narrowing = Some(Narrowing { by: by.to_owned(), rules: read.allow });
     }
 
     /// Takes that back.
     pub fn widen(&mut self) {
-        self.rules.only = None;
+        self.rules.narrowing = None;
     }
 
     fn anchors(&self) -> OwnedAnchors {

@@ -50,12 +50,12 @@ pub struct Rules {
     /// What is denied.
     pub deny: Vec<Rule>,
     /// What calls are narrowed to for now.
-    pub only: Option<Only>,
+    pub narrowing: Option<Narrowing>,
 }
 
 /// What calls are narrowed to (CUS-3): beside what only looks, these rules have to cover a call.
 #[derive(Clone, Debug, Default)]
-pub struct Only {
+pub struct Narrowing {
     /// Who narrows, such as `/fix`.
     pub by: String,
     /// What may still be done.

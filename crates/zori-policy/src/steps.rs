@@ -17,7 +17,7 @@ use crate::mode::{Mode, ModeChoice, ModeSource};
 use crate::paths::{Access, in_system_tree};
 use crate::policy::{Approver, Policy};
 use crate::rules::words::Fit;
-use crate::rules::{Only, Rules, Scope, host};
+use crate::rules::{Narrowing, Rules, Scope, host};
 use crate::table;
 
 /// A step of the decision.
@@ -189,7 +189,7 @@ fn denied(classified: &ClassifiedCall<'_>) -> Option<Finding> {
 /// What a narrowed turn may not do: all that its rules do not cover, but for what only looks.
 fn narrowed(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     let policy = classified.policy;
-    let Only { by, rules } = policy.rules.only.as_ref()?;
+    let Narrowing { by, rules } = policy.rules.narrowing.as_ref()?;
     let strict = Policy {
         mode: ModeChoice { mode: Mode::DontAsk, source: ModeSource::ByName },
         rules: Rules { allow: rules.clone(), ..Rules::default() },

@@ -305,7 +305,7 @@ const fn row(id: &'static str, goal: &'static str, evidence: Evidence) -> Row {
 
 /// What the rounds so far have said of a row.
 #[derive(Default)]
-struct Told {
+struct RowTally {
     rounds: u32,
     cases: u64,
     /// What the last round measured.
@@ -315,7 +315,7 @@ struct Told {
     failed: Vec<String>,
 }
 
-impl Told {
+impl RowTally {
     fn add(&mut self, id: &str, run: SuiteRun) {
         self.rounds += 1;
         self.cases += run.cases.max(run.passed);
@@ -358,7 +358,7 @@ pub(super) fn run(programs: &Programs, time: &Time) -> Result<()> {
             );
         }
     }
-    let mut told: Vec<Told> = ROWS.iter().map(|_| Told::default()).collect();
+    let mut told: Vec<RowTally> = ROWS.iter().map(|_| RowTally::default()).collect();
     rounds(time, || {
         for (row, told) in ROWS.iter().zip(&mut told) {
             let (Tests(chosen) | Part(chosen, _)) = &row.evidence else { continue };
@@ -430,7 +430,7 @@ mod tests {
             SuiteRun { cases: 5, passed: 1, failed: owned(failed), figures, not_run: owned(not_run) }
         };
         let line = |row: &Row, runs: Vec<SuiteRun>| {
-            let mut told = Told::default();
+            let mut told = RowTally::default();
             runs.into_iter().for_each(|run| told.add(row.id, run));
             told.line(row)
         };

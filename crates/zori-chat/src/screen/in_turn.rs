@@ -170,11 +170,11 @@ impl Outside {
                 let lines = jobs::told(&(snapshot.jobs)(), rest);
                 say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
             }
-            ("/mcp", rest) => match snapshot.servers.told(rest) {
-                mcp::Told::Lines(lines) => {
+            ("/mcp", rest) => match snapshot.servers.run(rest) {
+                mcp::McpOutcome::Lines(lines) => {
                     say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
                 }
-                mcp::Told::LogIn(login) => {
+                mcp::McpOutcome::LogIn(login) => {
                     let login = errand::log_in_to(&self.env, &self.root, login);
                     self.send(display, login);
                 }

@@ -364,15 +364,24 @@ fn a_narrowed_turn() {
     assert_eq!(of("yolo", &["Bash(git:*)"], ToolKind::Write, write("/ws/a")), denied);
     let nothing = "deny W by 5: the command /fix allows nothing and what only looks, and this is W";
     assert_eq!(of("yolo", &["Nonsense(x)"], ToolKind::Write, write("/ws/a")), nothing);
-    assert!(of("yolo", &["Edit"], ToolKind::Write, write("/ws/a")).starts_with("allow W by 11"));
-    assert!(
-        of("default", &["Edit"], ToolKind::Write, write("/ws/a")).starts_with("ask W by 11"),
-        "nothing is granted"
+    let granted = [
+        of("yolo", &["Edit"], ToolKind::Write, write("/ws/a")),
+        of("default", &["Edit"], ToolKind::Write, write("/ws/a")),
+        of("default", &[], ToolKind::Read, read("/ws/a")),
+        of("default", &[], ToolKind::Todo, Effect::Internal),
+    ];
+    assert_eq!(
+        granted,
+        [
+            "allow W by 11: mode yolo allows W: Creates or edits inside a workspace root",
+            "ask W by 11: mode default asks about W: Creates or edits inside a workspace root",
+            "allow R by 11: mode default allows R: Reads, lists or searches inside a workspace root",
+            "allow I by 11: mode default allows I: Internal state: task list, plan text, question to the user",
+        ]
     );
-    assert!(of("default", &[], ToolKind::Read, read("/ws/a")).starts_with("allow R by 11"));
-    assert!(of("default", &[], ToolKind::Todo, Effect::Internal).starts_with("allow I by 11"));
     let mut policy = policy("yolo");
     policy.narrow("the command /fix", &[]);
     policy.widen();
-    assert!(say(&decide(&policy, &call(&policy, ToolKind::Write, &[write("/ws/a")]))).starts_with("allow"));
+    let widened = say(&decide(&policy, &call(&policy, ToolKind::Write, &[write("/ws/a")])));
+    assert_eq!(widened, granted[0]);
 }

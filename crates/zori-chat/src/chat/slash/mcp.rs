@@ -12,18 +12,18 @@ use crate::chat::Chat;
 const USAGE: &str = "/mcp lists the MCP servers, /mcp reconnect|enable|disable|login|logout NAME changes one, /mcp log NAME says where its log is";
 
 pub(super) fn run(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
-    match Known::of(chat).told(rest) {
-        Told::LogIn(login) => Ok(Next::LogIn(login)),
-        Told::Lines(lines) => {
+    match Known::of(chat).run(rest) {
+        McpOutcome::LogIn(login) => Ok(Next::LogIn(login)),
+        McpOutcome::Lines(lines) => {
             lines.iter().for_each(|line| chat.cx.ui.say(line));
             Ok(Next::Done)
         }
     }
 }
 
-/// What `/mcp` comes to.
-pub enum Told {
-    /// This is said.
+/// The outcome of `/mcp`.
+pub enum McpOutcome {
+    /// Lines to say.
     Lines(Vec<String>),
     /// Somebody is to log in.
     LogIn(ServerLogin),
@@ -73,18 +73,18 @@ impl Known {
     }
 
     /// Does what is asked about the servers, and returns what to say.
-    pub fn told(&self, rest: &str) -> Told {
+    pub fn run(&self, rest: &str) -> McpOutcome {
         let name = self.name;
         let Some(servers) = &self.servers else {
             let none = format!("There are no MCP servers; `{name} mcp add NAME -- COMMAND` adds one.");
-            return Told::Lines(vec![none]);
+            return McpOutcome::Lines(vec![none]);
         };
         let login = rest.trim().strip_prefix("login").filter(|rest| rest.starts_with(char::is_whitespace));
         match login.map(str::trim).filter(|server| !server.is_empty()) {
-            None => Told::Lines(told(servers, rest, self.base.as_deref())),
+            None => McpOutcome::Lines(told(servers, rest, self.base.as_deref())),
             Some(server) => match login_refusal(servers, server) {
-                Some(why) => Told::Lines(vec![why]),
-                None => Told::LogIn(ServerLogin { servers: servers.clone(), name: server.to_owned() }),
+                Some(why) => McpOutcome::Lines(vec![why]),
+                None => McpOutcome::LogIn(ServerLogin { servers: servers.clone(), name: server.to_owned() }),
             },
         }
     }
