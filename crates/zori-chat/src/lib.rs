@@ -11,3 +11,4 @@ pub mod prompt_options;
 pub mod recap;
 pub mod scheduler;
 pub mod screen;
+pub mod typed_path;

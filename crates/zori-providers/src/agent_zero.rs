@@ -110,7 +110,7 @@ pub trait PrefaceBuilder: Send + Sync {
     /// Returns what is due. `known` is the signature that was sent last in this chat; `None` where the chat is new.
     fn build(&self, known: Option<&str>, new_chat: bool) -> Preface;
 
-    /// So many files of the last [`build`](Self::build) have reached the server.
+    /// So many files of the last [`build`](Self::build) have reached the server, or are not to be sent to it again.
     fn delivered(&self, _attachments: usize) {}
 }
 

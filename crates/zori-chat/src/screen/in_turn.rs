@@ -211,13 +211,16 @@ impl Outside {
             ("/image", path) if !path.is_empty() && self.root.join(path).is_file() => {
                 display.effects.push_back(Effect::Dropped(path.to_owned()));
             }
-            ("/upload", rest) => match upload::upload(&self.root, rest, snapshot.preface.as_deref()) {
-                Ok(words) => say(NoticeLevel::Info, &words),
-                Err(failure) => {
-                    let words = [vec![failure.message.clone()], failure.facts.hints.clone()].concat();
-                    say(NoticeLevel::Warning, &words.join("; "));
+            ("/upload", rest) => {
+                let home = self.env.home();
+                match upload::upload(&self.root, home.as_deref(), rest, snapshot.preface.as_deref()) {
+                    Ok(words) => say(NoticeLevel::Info, &words),
+                    Err(failure) => {
+                        let words = [vec![failure.message.clone()], failure.facts.hints.clone()].concat();
+                        say(NoticeLevel::Warning, &words.join("; "));
+                    }
                 }
-            },
+            }
             ("/fork", _) => match &snapshot.subject.session {
                 Some(id) => match self.sessions.copy(id) {
                     Ok(copy) => say(

@@ -138,7 +138,7 @@ impl Outside {
                 let (facts, model) = (self.viewer.0, &self.viewer.1);
                 display.take(Msg::Pasted(pictures::dropped(
                     &self.root,
-                    self.env.home(),
+                    self.env.home().as_deref(),
                     &text,
                     facts,
                     model,

@@ -1,7 +1,7 @@
 //! Images and text of the clipboard, and images whose path was pasted or dropped (CMP-7). The clipboard is read by the programs that the system has for it.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use zori_core::image::{Image, ImageSupport};
@@ -9,6 +9,7 @@ use zori_providers::catalog::{MAX_PROMPT_BYTES, ProviderFacts};
 use zori_tui::update::Pasted;
 
 use crate::attachment::{self, Viewer};
+use crate::typed_path;
 use zori_setup::environment::Environment;
 
 /// A program that prints what is on the clipboard.
@@ -84,16 +85,13 @@ impl Reader {
 /// Returns the image that a pasted path names; the text itself where it names none.
 pub fn dropped(
     root: &Path,
-    home: Option<PathBuf>,
+    home: Option<&Path>,
     text: &str,
     facts: &'static ProviderFacts,
     model: &str,
 ) -> Pasted {
     let path = unquoted(text);
-    let file = match (path.strip_prefix("~/"), home) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => root.join(&path),
-    };
+    let file = typed_path::resolve(&path, root, home);
     if !file.is_file() {
         return Pasted::Text(text.to_owned());
     }

@@ -25,6 +25,8 @@ use super::{Attachment, Connection, Preface, StreamMode};
 use crate::failure;
 use crate::key::Credential;
 
+/// Statuses that say that the message itself is wrong: malformed, too large, of a kind or with content that is not taken.
+const REFUSED: [u16; 4] = [400, 413, 415, 422];
 /// The handler's name; the route before it differs by version.
 const HANDLER: &str = "/api_message";
 const NEW_ROUTE: &str = "/api/api_message";
@@ -86,7 +88,11 @@ impl Connection {
             };
             let body = self.body(&message, &payload, &state);
             let waiting = self.attempt(body, rerouted);
-            let response = match self.until(waiting, state.context_id.as_deref(), began, out).await?? {
+            let answered = self.until(waiting, state.context_id.as_deref(), began, out).await?;
+            if let Err(failure) = &answered {
+                self.give_up(&message.files, failure, out);
+            }
+            let response = match answered? {
                 Attempt::Answered(response) => response,
                 Attempt::ChatLost if !lost && matches!(payload, Payload::Prompt { .. }) => {
                     lost = true;
@@ -119,6 +125,19 @@ impl Connection {
                 builder.delivered(message.files.len());
             }
             return self.read(response, message.next, began, out).await;
+        }
+    }
+
+    /// Lets files go along no more where the server says that the message itself is wrong: with them every further one would be.
+    fn give_up(&self, files: &[Attachment], failure: &ProviderFailure, out: &Output) {
+        let refused = failure.status.is_some_and(|status| REFUSED.contains(&status));
+        if let (Some(builder), true, [_, ..]) = (&self.preface, refused, files) {
+            builder.delivered(files.len());
+            let names: Vec<&str> = files.iter().map(|file| file.filename.as_str()).collect();
+            out.status(format!(
+                "The server refused the message; the next one goes without {}",
+                names.join(", ")
+            ));
         }
     }
 

@@ -174,6 +174,11 @@ impl ContextPreface {
         ReadBounds { file_bytes: max_preview_bytes, depth: max_depth, files: max_files }
     }
 
+    /// Returns how many bytes go along with the next message.
+    pub fn attached_bytes(&self) -> u64 {
+        self.live().attachments.iter().map(|file| file.bytes.len() as u64).sum()
+    }
+
     /// Lets a file go along with the next message.
     pub fn attach(&self, file: Attachment) {
         self.live().attachments.push(file);

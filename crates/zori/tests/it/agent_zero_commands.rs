@@ -317,6 +317,32 @@ fn upload() {
     over(pty);
     let file = "\"notes-2.txt\" \"YWxwaGEK\"";
     assert_eq!(read(&flaky), [format!("try | {file}"), format!("again | {file}"), "more".to_owned()]);
+    // One that does not take it gets the next prompt without.
+    let refusing = ModelServer::answering(|request| match request.json()["attachments"].is_array() {
+        true => Reply::json(413, json!({"error": "too large"})),
+        false => Reply::json(200, json!({"context_id": "c", "response": "here it is"})),
+    });
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", refusing.url()));
+    let mut pty = world.pty(&["--no-save", "--sandbox", "off"], LINES);
+    for (n, line) in ["/upload --send notes.txt", "try", "again", ":q"].iter().enumerate() {
+        type_line(&mut pty, n + 1, line);
+    }
+    insta::assert_snapshot!(conversation(pty), @"
+    zori chat (type :q to quit)
+    Model: agent-zero
+    you> /upload --send notes.txt
+    Copied to uploads/notes-3.txt; it goes with the next prompt (6 bytes)
+    you> try
+    With the prompt goes notes-3.txt (6 bytes)
+    The server refused the message; the next one goes without notes-3.txt
+    Error [http_status]: HTTP 413: too large (http://127.0.0.1:$PORT/api_message)
+    you> again
+    here it is
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(read(&refusing), ["try | \"notes-3.txt\" \"YWxwaGEK\"", "again"]);
 }
 
 /// The same in the panel, in a turn too; the feed has the time, and Shift-Tab goes through the provider's own modes.

@@ -7,14 +7,12 @@ use zori_host::settings::WorkspaceSettings;
 use super::Next;
 use crate::attachment::{self, Viewer};
 use crate::chat::Chat;
+use crate::typed_path;
 
 /// Attaches an image to the next prompt, which may stand behind the path.
 pub(super) fn image(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let WorkspaceSettings { home, root, .. } = &chat.plain.host.settings.workspace;
-    let at = |path: &str| match (path.strip_prefix("~/"), home) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => root.join(path),
-    };
+    let at = |path: &str| typed_path::resolve(path, root, home.as_deref());
     let (path, words) = path_and_words(rest, |path| at(path).is_file());
     if path.is_empty() {
         let usage = "`/image PATH` attaches an image to the next prompt";

@@ -12,6 +12,7 @@ use zori_contract::failure::Failure;
 
 use super::Next;
 use crate::chat::Chat;
+use crate::typed_path;
 use zori_setup::environment::Environment;
 
 /// How many messages `/memory` shows.
@@ -153,10 +154,9 @@ pub(super) fn words(line: &str) -> Option<Vec<String>> {
 /// Reads `/export [FILE]`: the file's ending says what it becomes.
 fn export(rest: &str, subject: &Subject) -> Result<(String, &'static str, PathBuf), Failure> {
     let id = saved(subject)?.to_owned();
-    let file = match (rest, rest.strip_prefix("~/"), &subject.home) {
-        ("", ..) => subject.root.join(format!("{id}.md")),
-        (_, Some(below), Some(home)) => home.join(below),
-        (rest, ..) => subject.root.join(rest),
+    let file = match rest {
+        "" => subject.root.join(format!("{id}.md")),
+        rest => typed_path::resolve(rest, &subject.root, subject.home.as_deref()),
     };
     let kind = match file.extension().and_then(|ending| ending.to_str()) {
         Some("md" | "markdown" | "txt") => "markdown",
