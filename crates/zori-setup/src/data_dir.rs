@@ -133,7 +133,8 @@ impl DataDir {
 
     /// Returns whether what is written is to outlive a loss of power. A config that cannot be read says no such thing.
     pub fn is_durable(&self) -> bool {
-        self.read_config().is_ok_and(|config| config.text("durability") == Some("full"))
+        let config = self.reader.load(&self.config, PROVIDERS[0].key_var);
+        config.is_ok_and(|config| config.text("durability") == Some("full"))
     }
 
     /// Returns where the vault is, or would be.

@@ -75,7 +75,8 @@ mod tests {
         let say = || others(base.path(), home.path(), "zori");
         assert_eq!(say(), None);
         std::fs::create_dir(home.path().join(".claude")).unwrap();
-        assert!(say().is_some_and(|text| text.contains("`zori import --dry-run`")));
+        let words = "Another agent's set-up is in your home directory. `zori import --dry-run` shows what of it could be used here; nothing of it was read.";
+        assert_eq!(say().as_deref(), Some(words));
         assert_eq!(say(), None);
     }
 }

@@ -71,7 +71,7 @@ impl Look {
         child.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // A command that cannot be started has nobody to tell it to: the notice itself is on its way. One that ends leaves nothing behind.
         if let Ok(mut child) = child.spawn() {
-            std::thread::spawn(move || child.wait());
+            let _ = std::thread::Builder::new().name("notify".into()).spawn(move || child.wait());
         }
     }
 

@@ -388,9 +388,11 @@ fn a_login_beside_the_chat() {
     let server = McpHttpServer::start(McpAuthFault::None, 3600);
     furnished(&world, &server, "");
     let mut run = world.start(world.cmd(&["--json", "--no-save"]), Stdin::Open, Stdout::Captured);
-    run.write_stdin("/mcp login s\n").wait_for_stdout("in another terminal");
-    let said = "Run `zori mcp login s` in another terminal; `/mcp reconnect s` uses the login then.";
-    assert!(run.stdout().contains(said), "{}", run.stdout());
+    run.write_stdin("/mcp login s\n").wait_for_stdout("response_end");
+    insta::assert_snapshot!(run.stdout(), @r#"
+    {"type":"response_chunk","schema":1,"text":"Run `zori mcp login s` in another terminal; `/mcp reconnect s` uses the login then."}
+    {"type":"response_end","schema":1}
+    "#);
     log_in(&world);
     run.write_stdin("/mcp reconnect s\n");
     told_by_chat(&mut run, "s (user): connected, 1 tools");
@@ -410,8 +412,7 @@ fn what_servers_complete() {
     assert!(person.screen().contains("Ada") && !person.screen().contains("Grace"), "{}", person.screen());
     person.keys("lan").sees_no_more("Ada").keys("\t").sees("/s:greet \"Alan Turing\"");
     person.types(" how=kindly").pauses(50).keys("\r").sees("Done.");
-    let sent = model.request(0).conversation();
-    assert!(sent.contains("Greet Alan Turing kindly"), "{sent}");
+    insta::assert_snapshot!(model.request(0).conversation(), @"user: Greet Alan Turing kindly");
     assert!(count(&server, "completion/complete") >= 2);
     person.types("see @s:note").sees("s:note://one");
     person.keys("\t").sees("see @s:note://one").keys("\x15");
