@@ -1,6 +1,7 @@
 //! Contents that git holds: read by `git cat-file`, and from then on known by the hash of their bytes.
 
 use std::collections::HashMap;
+use std::fs::File;
 
 use crate::contents::Contents;
 use crate::hash::Hash;
@@ -58,6 +59,10 @@ impl Contents for Blobs<'_> {
     }
 
     fn has(&self, hash: &Hash) -> bool {
-        self.read.contains_key(hash) || self.store.get(hash).is_some()
+        self.read.contains_key(hash) || self.store.is_whole(hash)
+    }
+
+    fn file(&self, hash: &Hash) -> Option<File> {
+        self.store.open_big(hash)
     }
 }

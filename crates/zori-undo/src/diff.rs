@@ -17,6 +17,11 @@ use crate::timeline::Timeline;
 /// Texts longer than this are not compared line by line.
 const MAX_COMPARED: usize = 4 << 20;
 
+/// Returns whether a file is too long to be compared line by line.
+pub(crate) fn is_long(state: &State) -> bool {
+    matches!(state, State::File { len, .. } if *len > MAX_COMPARED as u64)
+}
+
 /// Returns how many lines were added and removed; binary contents have none.
 pub fn line_counts(before: &[u8], after: &[u8]) -> (u64, u64) {
     let (Some(before), Some(after)) = (text(before), text(after)) else { return (0, 0) };
@@ -96,6 +101,15 @@ fn push_file(
         Some(State::File { content: Content::Stored(hash), .. }) => contents.get(hash),
         Some(State::File { .. }) => None,
     };
+    let kept = |state: &State| match state.content() {
+        Some(Content::Stored(hash)) => contents.has(hash),
+        content => content.is_none(),
+    };
+    let mut states = [before, after].into_iter().flatten();
+    if states.clone().any(is_long) && states.all(kept) {
+        let _ = writeln!(out, "Binary files {from} and {to} differ");
+        return;
+    }
     let (Some(old), Some(new)) = (bytes(before), bytes(after)) else {
         let _ = writeln!(out, "# contents not kept");
         return;

@@ -22,6 +22,10 @@ pub trait Faults: Send + Sync {
     fn before(&self, call: &'static str) -> io::Result<()>;
     /// Is told after each call that was made.
     fn after(&self, call: &'static str);
+    /// Takes the place of a file system in which files can share their blocks; `None` leaves it to the real one.
+    fn reflink(&self, _from: &File, _to: &File) -> Option<io::Result<()>> {
+        None
+    }
 }
 
 /// The file system.
@@ -43,6 +47,14 @@ pub enum Found {
     State(State),
     /// A socket, a pipe or a device.
     Special,
+}
+
+/// Where the bytes of a new file come from.
+pub enum Bytes<'a> {
+    /// From memory.
+    Here(&'a [u8]),
+    /// From this file, from where it is to its end.
+    In(&'a File),
 }
 
 impl Found {
@@ -136,31 +148,62 @@ impl Disk {
                 if len > most {
                     return Ok(Found::State(State::File { content: Content::NotTaken, mode, len }));
                 }
-                let bytes = self.read_all(&self.open(folder, name)?)?;
-                let content = Content::Stored(Hash::of(&bytes));
-                Ok(Found::State(State::File { content, mode, len: bytes.len() as u64 }))
+                let (hash, len) = self.hash(&self.open(folder, name)?)?;
+                Ok(Found::State(State::File { content: Content::Stored(hash), mode, len }))
             }
             _ => Ok(Found::Special),
         }
     }
 
-    /// Reads a file from its start.
-    pub fn read_all(&self, mut file: &File) -> io::Result<Vec<u8>> {
+    /// Hashes a file from its start, and returns its length, too.
+    pub fn hash(&self, file: &File) -> io::Result<(Hash, u64)> {
+        self.call("read", || Hash::of_file(file))
+    }
+
+    /// Returns whether a file is the beginning of some bytes.
+    pub fn begins(&self, part: &File, whole: &mut dyn Read) -> io::Result<bool> {
         self.call("read", || {
-            let mut bytes = Vec::new();
-            io::Seek::rewind(&mut file)?;
-            file.read_to_end(&mut bytes)?;
-            Ok(bytes)
+            let (mut part, mut here, mut there) = (part, [0; 8192], [0; 8192]);
+            loop {
+                let read = part.read(&mut here)?;
+                if read == 0 {
+                    return Ok(true);
+                }
+                match whole.read_exact(&mut there[..read]) {
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                    filled => filled?,
+                }
+                if here[..read] != there[..read] {
+                    return Ok(false);
+                }
+            }
         })
     }
 
-    /// Makes a file that was not there, with these bytes and permissions.
-    pub fn create(&self, folder: &Folder, name: &OsStr, bytes: &[u8], mode: u32) -> io::Result<()> {
+    /// Makes an empty file share the blocks of another. Fails where the file system cannot.
+    pub fn reflink(&self, from: &File, to: &File) -> io::Result<()> {
+        self.call("reflink", || {
+            if let Some(done) = self.faults.as_ref().and_then(|faults| faults.reflink(from, to)) {
+                return done;
+            }
+            #[cfg(target_os = "linux")]
+            return Ok(rustix::fs::ioctl_ficlone(to, from)?);
+            #[cfg(not(target_os = "linux"))]
+            Err(Errno::OPNOTSUPP.into())
+        })
+    }
+
+    /// Makes a file that was not there, with these bytes and permissions. What comes from a file shares its blocks where the file
+    /// system can do so.
+    pub fn create(&self, folder: &Folder, name: &OsStr, bytes: Bytes<'_>, mode: u32) -> io::Result<()> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = self.call("create", || {
             Ok(File::from(rustix::fs::openat(&folder.0, name, flags, Mode::from_raw_mode(0o600))?))
         })?;
-        self.call("write", || file.write_all(bytes))?;
+        self.call("write", || match bytes {
+            Bytes::Here(bytes) => file.write_all(bytes),
+            Bytes::In(mut from) => io::copy(&mut from, &mut file).map(drop),
+        })?;
         self.call("set mode", || Ok(rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?))
     }
 

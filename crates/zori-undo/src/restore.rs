@@ -22,6 +22,7 @@ use crate::op::{Op, OpKind};
 use crate::plan::{Kept, Plan, Reason, Step};
 use crate::state::{Change, Content, State};
 use crate::store::{Shelf, Store};
+use crate::tree;
 
 /// What a restore came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +62,7 @@ pub struct Restorer<'a> {
     pub client: Option<&'a dyn ClientFiles>,
     /// Which contents are sensitive.
     pub shelf: &'a dyn Fn(&std::path::Path) -> Shelf,
-    /// Files longer than this are not touched.
+    /// Files longer than this are not read to be kept; their blocks are shared, or they stay.
     pub max_file: u64,
 }
 
@@ -177,17 +178,25 @@ impl Restorer<'_> {
         let Some(State::File { content: Content::Stored(hash), len, .. }) = &step.expect else {
             return Ok(None);
         };
-        if self.store.has(hash) && self.store.get(hash).is_some() {
+        if self.store.has(hash) && self.store.is_whole(hash) {
             return Ok(None);
         }
+        let shelf = (self.shelf)(&step.path);
         if *len > self.max_file {
-            return Ok(Some(Reason::TooLarge));
+            let shared = match shelf {
+                Shelf::Plain => tree::reflink(&step.path, *len, self.store, true)?,
+                Shelf::Sensitive => None,
+            };
+            return Ok(match shared {
+                Some((stored, _)) => (stored != *hash).then_some(Reason::ChangedSince),
+                None => Some(Reason::TooLarge),
+            });
         }
         let bytes = match std::fs::read(&step.path) {
             Ok(bytes) => bytes,
             Err(_) => return Ok(Some(Reason::ChangedSince)),
         };
-        let stored = self.store.put(&bytes, (self.shelf)(&step.path))?;
+        let stored = self.store.put(&bytes, shelf)?;
         Ok((stored != *hash).then_some(Reason::ChangedSince))
     }
 

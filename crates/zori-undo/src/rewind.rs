@@ -9,7 +9,7 @@ use zori_core::files::ClientFiles;
 
 use crate::blobs::Blobs;
 use crate::contents::Contents;
-use crate::diff::line_counts;
+use crate::diff::{is_long, line_counts};
 use crate::disk::{Disk, Found, split};
 use crate::error::UndoError;
 use crate::hash::Hash;
@@ -19,6 +19,7 @@ use crate::restore::{RestoreFacts, Restored, Restorer};
 use crate::state::{Content, State};
 use crate::store::{Shelf, Store};
 use crate::timeline::{Selection, Timeline};
+use crate::tree::MAX_REFLINK;
 
 /// Where to go back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +117,7 @@ pub struct RewindContext<'a> {
     pub client: Option<&'a dyn ClientFiles>,
     /// Is told the number of the operation and the plan before anything is changed; an error ends it there.
     pub announce: &'a dyn Fn(u64, &Plan) -> Result<(), String>,
-    /// Longer files are not touched.
+    /// Longer files are touched only where their contents were captured.
     pub max_file: u64,
     /// Now, in nanoseconds since 1970.
     pub now: i64,
@@ -180,7 +181,7 @@ fn look(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> Now {
         }
         Err(_) => return Now::Kept(Reason::PathMoved),
     };
-    match context.disk.look(&folder, &name, context.max_file) {
+    match context.disk.look(&folder, &name, longest(context, ops, path)) {
         Ok(Found::Nothing) => Now::State(None),
         Ok(Found::State(State::File { content: Content::NotTaken, .. })) => Now::Kept(Reason::TooLarge),
         Ok(Found::State(State::File { .. })) if is_unsaved(context, ops, path) => {
@@ -190,6 +191,14 @@ fn look(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> Now {
         Ok(Found::Special) => Now::Kept(Reason::NotAFile),
         Err(_) => Now::Kept(Reason::ReadOnly),
     }
+}
+
+/// Returns how long a file may be that is read: longer than others, where something that long was captured.
+fn longest(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> u64 {
+    let changes = ops.iter().flat_map(|op| &op.changes).filter(|change| change.path == path);
+    let mut states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
+    let shared = |state: &State| matches!(state, State::File { content: Content::Stored(_), len, .. } if *len > context.max_file);
+    if states.any(shared) { MAX_REFLINK.max(context.max_file) } else { context.max_file }
 }
 
 /// Returns whether the client's editor has a text of a file that is nowhere else: not on disk, and in none of the operations, as a
@@ -217,7 +226,9 @@ fn count(plan: &Plan, contents: &dyn Contents, context: &RewindContext<'_>) -> B
         Some(Content::Stored(hash)) => contents.get(hash),
         _ => None,
     };
-    let counts = plan.steps.iter().filter(|step| !(context.sensitive)(&step.path)).map(|step| {
+    let steps = plan.steps.iter().filter(|step| !(context.sensitive)(&step.path));
+    let steps = steps.filter(|step| ![&step.expect, &step.target].into_iter().flatten().any(is_long));
+    let counts = steps.map(|step| {
         let now = text(&step.expect).or_else(|| std::fs::read(&step.path).ok()).unwrap_or_default();
         let now = if step.expect.is_none() { Vec::new() } else { now };
         (step.path.clone(), line_counts(&now, &text(&step.target).unwrap_or_default()))

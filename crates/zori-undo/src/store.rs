@@ -5,12 +5,13 @@ mod segment;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{AtFlags, CWD};
+use rustix::io::Errno;
 use zori_core::ids::SessionId;
 
 use self::segment::Position;
@@ -159,9 +160,58 @@ impl Store {
         }
         match inner.contents.get(hash) {
             Some(Place::Segment(index, position)) => segment::read(&inner.files[*index].1, hash, *position),
-            Some(Place::Big) => self.get_big(hash),
-            None => self.get_big(hash),
+            Some(Place::Big) | None => self.get_big(hash),
         }
+    }
+
+    /// Returns whether a content is there and undamaged.
+    pub fn is_whole(&self, hash: &Hash) -> bool {
+        self.open_big(hash).is_some() || self.get(hash).is_some()
+    }
+
+    /// Keeps the content of a file by sharing its blocks, and returns its name and length; `None` where the file system cannot.
+    /// `counts`: it will soon be all that has these blocks, so that it takes space of its own.
+    pub fn put_reflink(&self, file: &File, counts: bool) -> Result<Option<(Hash, u64)>, UndoError> {
+        let mut inner = self.lock();
+        let temp = self.folder("tmp")?.join(format!("{}-reflink", self.session));
+        let new = private(OpenOptions::new().read(true).write(true).create(true).truncate(true))
+            .open(&temp)
+            .map_err(UndoError::at(&temp))?;
+        let stored = self.disk.reflink(file, &new).and_then(|()| {
+            if self.durable {
+                new.sync_data()?;
+            }
+            Hash::of_file(&new)
+        });
+        let (hash, len) = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                let _ = fs::remove_file(&temp);
+                return match cannot_share(&error) {
+                    true => Ok(None),
+                    false => Err(UndoError::at(temp)(error)),
+                };
+            }
+        };
+        let path = self.folder("big")?.join(hash.to_string());
+        let kept = match renewed(&path, len) {
+            true => fs::remove_file(&temp),
+            false => {
+                inner.added += if counts { len } else { 0 };
+                fs::rename(&temp, &path)
+            }
+        };
+        kept.map_err(UndoError::at(&path))?;
+        inner.contents.insert(hash, Place::Big);
+        Ok(Some((hash, len)))
+    }
+
+    /// Returns the file of a content that has one, at its beginning; `None` if it has none, or its bytes are not those of its name.
+    pub fn open_big(&self, hash: &Hash) -> Option<File> {
+        let mut file = private(OpenOptions::new().read(true)).open(self.big(hash)).ok()?;
+        let (found, _) = Hash::of_file(&file).ok()?;
+        file.rewind().ok()?;
+        (found == *hash).then_some(file)
     }
 
     /// Returns whether a content is there, without reading it.
@@ -317,11 +367,7 @@ impl Store {
 
     fn put_big(&self, hash: &Hash, bytes: &[u8]) -> Result<(), UndoError> {
         let path = self.folder("big")?.join(hash.to_string());
-        if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
-            // A new date, so that it goes with the last session that wants it.
-            let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-            let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-            let _ = rustix::fs::utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW);
+        if renewed(&path, bytes.len() as u64) {
             return Ok(());
         }
         let temp = self.folder("tmp")?.join(format!("{}-{hash}", self.session));
@@ -345,6 +391,25 @@ impl Store {
         // A panic between two changes of the index leaves it whole.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Gives the file of a content that is there already a new date, so that it goes with the last session that wants it. Returns
+/// whether it is.
+fn renewed(path: &Path, len: u64) -> bool {
+    if !fs::metadata(path).is_ok_and(|meta| meta.len() == len) {
+        return false;
+    }
+    let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+    let _ = rustix::fs::utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW);
+    true
+}
+
+/// Returns whether it is not in the file system, or in the nature of the file, to share blocks with another.
+fn cannot_share(error: &io::Error) -> bool {
+    let never =
+        [Errno::OPNOTSUPP, Errno::XDEV, Errno::INVAL, Errno::NOTTY, Errno::NOSYS, Errno::PERM, Errno::TXTBSY];
+    Errno::from_io_error(error).is_some_and(|errno| never.contains(&errno))
 }
 
 /// Returns the session in the name of a segment.

@@ -22,6 +22,7 @@ mod sorting;
 use self::entry::{Entry, StatKey, nanos};
 pub(crate) use self::sorting::{Sorting, Window};
 use crate::disk::READ;
+use crate::error::UndoError;
 use crate::git::CleanFiles;
 use crate::scope::{MAX_IGNORED, Scope};
 use crate::state::{Change, Content, State};
@@ -33,6 +34,9 @@ const OWN_TEMP: &str = ".zori-undo-";
 
 /// What changed so shortly before it was read may have changed again within the same tick of the file system's clock.
 const RACY_NS: i64 = 20_000_000;
+
+/// A file that is too long to be copied is taken up to this length where the file system lets files share their blocks (UNDO-10).
+pub(crate) const MAX_REFLINK: u64 = 1 << 30;
 
 /// What files are taken, and where they go.
 pub(crate) struct Taker<'a> {
@@ -51,7 +55,7 @@ pub(crate) struct Taker<'a> {
 /// How much a tree may come to (UNDO-10).
 #[derive(Clone, Copy, Debug)]
 pub struct TreeLimits {
-    /// Longer files are not taken.
+    /// Longer files are not copied.
     pub max_file: u64,
     /// More files than this are not looked at.
     pub max_files: usize,
@@ -405,7 +409,7 @@ impl Tree {
             return Ok(Some(Entry { key, state, racy: false }));
         }
         let content = match meta.len() > taker.limits.max_file {
-            true => Content::NotTaken,
+            true => self.reflink(path, key.len, taker)?,
             false => self.copy(path, old, taker)?,
         };
         Ok(Some(Entry { key, state: State::File { content, mode, len: key.len }, racy }))
@@ -430,6 +434,21 @@ impl Tree {
         Ok(Content::Stored(hash))
     }
 
+    /// Takes a file that is too long to be copied, if its blocks can be shared.
+    fn reflink(&self, path: &Path, len: u64, taker: &Taker<'_>) -> Result<Content, TreeError> {
+        let TreeLimits { max_session, .. } = taker.limits;
+        if len > max_session || (taker.sensitive)(path) {
+            return Ok(Content::NotTaken);
+        }
+        if taker.store.added() > max_session {
+            return Err(TreeError::Full(max_session >> 20));
+        }
+        // What the first look finds is still the file's own.
+        let taken = reflink(path, len, taker.store, !self.first);
+        let taken = taken.map_err(|error| TreeError::Failed(error.to_string()))?;
+        Ok(taken.map_or(Content::NotTaken, |(hash, _)| Content::Stored(hash)))
+    }
+
     /// Forgets folders that were not entered and are gone; returns how many.
     fn forget_skipped(&mut self) -> u64 {
         let before = self.skipped.len();
@@ -438,9 +457,27 @@ impl Tree {
     }
 }
 
+/// Opens a file, not through a link.
+fn open(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(READ.bits() as i32).open(path)
+}
+
+/// Has the store share the blocks of a regular file; `None` where that cannot be, or the file is too long for it.
+pub(crate) fn reflink(
+    path: &Path,
+    len: u64,
+    store: &Store,
+    counts: bool,
+) -> Result<Option<(crate::hash::Hash, u64)>, UndoError> {
+    match open(path) {
+        Ok(file) if len <= MAX_REFLINK => store.put_reflink(&file, counts),
+        _ => Ok(None),
+    }
+}
+
 /// Reads a regular file, not through a link.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = File::options().read(true).custom_flags(READ.bits() as i32).open(path)?;
+    let file = open(path)?;
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > most {

@@ -365,7 +365,12 @@ const GENERAL: &[Key] = &[
     ),
     key("undo.checkpoints", Kind::Flag, "true", "Capture what calls change, so that it can be put back"),
     key("undo.required", Kind::Flag, "false", "Refuse calls whose changes cannot be captured"),
-    key("undo.max_file_mb", Kind::Count(1, 1024), "16", "Files larger than this are not captured"),
+    key(
+        "undo.max_file_mb",
+        Kind::Count(1, 1024),
+        "16",
+        "Files larger than this are not copied; up to 1 GiB they are captured where their blocks can be shared",
+    ),
     key("undo.max_files", Kind::Count(1, 10_000_000), "500000", "Folders with more files are not looked at"),
     key("undo.max_baseline_mb", Kind::Count(1, 65_536), "512", "Nor those of which more would be copied"),
     key("undo.max_wait_ms", Kind::Count(0, 600_000), "5000", "How long a call waits for the first look"),

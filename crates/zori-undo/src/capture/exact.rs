@@ -10,6 +10,7 @@ use zori_core::tool::FileChange;
 use super::{CaptureState, Shared};
 use crate::disk::{Found, split};
 use crate::state::{Change, Content, State};
+use crate::store::Shelf;
 use crate::tree;
 
 impl Shared {
@@ -40,17 +41,17 @@ impl Shared {
             Found::Nothing => Ok(None),
             Found::Special => Err("it is no regular file".to_owned()),
             Found::State(State::File { mode, len, .. }) => {
-                let content = match tree::read(path, most) {
-                    Ok(bytes) => {
-                        let stored = self.store.put(&bytes, self.shelf(path));
-                        let hash = stored.map_err(|error| error.to_string())?;
-                        return Ok(Some(State::File {
-                            content: Content::Stored(hash),
-                            mode,
-                            len: bytes.len() as u64,
-                        }));
+                let shelf = self.shelf(path);
+                let taken = match tree::read(path, most) {
+                    Ok(bytes) => self.store.put(&bytes, shelf).map(|hash| Some((hash, bytes.len() as u64))),
+                    Err(_) if len > most && shelf == Shelf::Plain => {
+                        tree::reflink(path, len, &self.store, true)
                     }
-                    Err(_) => Content::NotTaken,
+                    Err(_) => Ok(None),
+                };
+                let (content, len) = match taken.map_err(|error| error.to_string())? {
+                    Some((hash, len)) => (Content::Stored(hash), len),
+                    None => (Content::NotTaken, len),
                 };
                 Ok(Some(State::File { content, mode, len }))
             }
@@ -58,9 +59,12 @@ impl Shared {
         }
     }
 
-    /// Returns whether a content is text in another encoding: what a tool says of it is not its bytes.
-    fn is_utf16(&self, content: &Content) -> bool {
+    /// Returns whether what a tool says of a content is not its bytes: text in another encoding, or too long to be copied.
+    fn is_better_known(&self, content: &Content, len: u64) -> bool {
         let Content::Stored(hash) = content else { return false };
+        if len > self.settings.limits.max_file {
+            return true;
+        }
         self.store.get(hash).is_some_and(|bytes| matches!(bytes[..], [0xff, 0xfe, ..] | [0xfe, 0xff, ..]))
     }
 
@@ -76,7 +80,7 @@ impl Shared {
             let tool = handed.iter().find(|change| resolved(&change.path) == path);
             if let (Some(FileChange { before: Some(text), .. }), Some(State::File { content, len, .. })) =
                 (tool, &mut before)
-                && !self.is_utf16(content)
+                && !self.is_better_known(content, *len)
             {
                 let stored = self.store.put(text.as_bytes(), self.shelf(&path));
                 let hash = stored.map_err(|error| error.to_string())?;

@@ -8,8 +8,7 @@ use rustix::io::Errno;
 use zori_core::files::ClientFiles;
 
 use crate::contents::Contents;
-use crate::disk::{Disk, Folder, Found, split};
-use crate::hash::Hash;
+use crate::disk::{Bytes, Disk, Folder, Found, split};
 use crate::lease::{Lease, Writers};
 use crate::plan::{Reason, Step};
 use crate::state::{Content, State, same};
@@ -153,6 +152,7 @@ impl Placement<'_> {
     /// whether it did. A text that an editor would not write byte for byte is written on disk only.
     fn write_in_client(&self, step: &Step) -> bool {
         let Some(client) = self.client.filter(|client| client.writes()) else { return false };
+        let Some(held) = client.read(&step.path) else { return false };
         let text = |state: &Option<State>| match state.as_ref().and_then(State::content) {
             Some(Content::Stored(hash)) => {
                 self.contents.get(hash).and_then(|bytes| String::from_utf8(bytes).ok())
@@ -163,8 +163,7 @@ impl Placement<'_> {
         if target.contains('\r') || target.starts_with('\u{feff}') {
             return false;
         }
-        client.read(&step.path).is_some_and(|held| held == expect)
-            && client.write(&step.path, &target).is_some_and(|written| written.is_ok())
+        held == expect && client.write(&step.path, &target).is_some_and(|written| written.is_ok())
     }
 
     /// For file systems that cannot exchange: the old file gets a second name before the new one takes its place.
@@ -286,8 +285,12 @@ impl Placement<'_> {
                 let Some(State::File { content: Content::Stored(hash), .. }) = &step.target else {
                     return Ok(false);
                 };
-                let bytes = self.disk.read_all(&self.disk.open(&spot.folder, &spot.temp)?)?;
-                Ok(self.contents.get(hash).is_some_and(|whole| whole.starts_with(&bytes)))
+                let left = self.disk.open(&spot.folder, &spot.temp)?;
+                if let Some(mut whole) = self.contents.file(hash) {
+                    return self.disk.begins(&left, &mut whole);
+                }
+                let Some(whole) = self.contents.get(hash) else { return Ok(false) };
+                self.disk.begins(&left, &mut whole.as_slice())
             }
             State::Link { .. } => Ok([&step.expect, &step.target].contains(&&Some(left.clone()))),
             State::Dir { .. } => Ok(false),
@@ -298,8 +301,12 @@ impl Placement<'_> {
     fn stage(&self, spot: &Spot, step: &Step) -> io::Result<bool> {
         match &step.target {
             Some(State::File { content: Content::Stored(hash), mode, .. }) => {
+                if let Some(file) = self.contents.file(hash) {
+                    self.disk.create(&spot.folder, &spot.temp, Bytes::In(&file), *mode)?;
+                    return Ok(true);
+                }
                 let Some(bytes) = self.contents.get(hash) else { return Ok(false) };
-                self.disk.create(&spot.folder, &spot.temp, &bytes, *mode)?;
+                self.disk.create(&spot.folder, &spot.temp, Bytes::Here(&bytes), *mode)?;
                 Ok(true)
             }
             Some(State::Link { to }) => {
@@ -328,10 +335,10 @@ impl Placement<'_> {
                     file => file?,
                 };
                 let (lease, writers) = Lease::take(&file);
-                if writers == Writers::Some || Hash::of(&self.disk.read_all(&file)?) != *hash {
+                if writers == Writers::Some || self.disk.hash(&file)?.0 != *hash {
                     return Ok(false);
                 }
-                if writers == Writers::Unknown && Hash::of(&self.disk.read_all(&file)?) != *hash {
+                if writers == Writers::Unknown && self.disk.hash(&file)?.0 != *hash {
                     return Ok(false);
                 }
                 if !lease.holds() {

@@ -7,6 +7,7 @@ mod damage;
 mod faults;
 #[cfg(target_os = "linux")]
 mod killed;
+mod long_files;
 mod model;
 mod project;
 mod purge;

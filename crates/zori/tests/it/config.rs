@@ -277,7 +277,7 @@ fn init_writes_every_key_as_a_comment() {
     # Refuse calls whose changes cannot be captured.
     # undo.required = false
 
-    # Files larger than this are not captured.
+    # Files larger than this are not copied; up to 1 GiB they are captured where their blocks can be shared.
     # undo.max_file_mb = 16
 
     # Folders with more files are not looked at.
