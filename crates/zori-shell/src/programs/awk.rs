@@ -10,34 +10,9 @@ use crate::arg::Arg;
 
 const GRAMMAR: OptionGrammar = OptionGrammar {
     short: "F:v:f:i:l:E:o::p::d::D::bcCeghIkLnNOPrsStVW:",
-    long: &[
-        "field-separator=",
-        "assign=",
-        "file=",
-        "include=",
-        "load=",
-        "exec=",
-        "source=",
-        "pretty-print=?",
-        "profile=?",
-        "dump-variables=?",
-        "debug=?",
-        "bignum",
-        "characters-as-bytes",
-        "csv",
-        "gen-pot",
-        "lint=?",
-        "non-decimal-data",
-        "optimize",
-        "no-optimize",
-        "posix",
-        "re-interval",
-        "sandbox",
-        "traditional",
-        "use-lc-numeric",
-        "help",
-        "version",
-    ],
+    long: "field-separator= assign= file= include= load= exec= source= pretty-print=? profile=? \
+        dump-variables=? debug=? bignum characters-as-bytes csv gen-pot lint=? non-decimal-data optimize \
+        no-optimize posix re-interval sandbox traditional use-lc-numeric help version",
     stops_at_operand: true,
 };
 

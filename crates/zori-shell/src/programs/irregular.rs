@@ -276,7 +276,7 @@ fn hosts(call: &Call<'_>) -> Vec<String> {
 fn remote(call: &Call<'_>) -> Vec<super::Spawn> {
     let grammar = OptionGrammar {
         short: "46AaB:b:CcD:E:e:F:fGgI:i:J:KkL:l:MmN:nO:o:P:p:Q:qR:S:sTtVvW:w:XxYy",
-        long: &[],
+        long: "",
         stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
@@ -314,63 +314,13 @@ fn dd(call: &Call<'_>) -> ProgramEffects {
 fn tar(call: &Call<'_>) -> ProgramEffects {
     let grammar = OptionGrammar {
         short: "AcdrtuxjJzZaf:C:T:X:I:F:b:g:H:iK:kL:lMmN:nOoPpRSsUV:vWwBhG",
-        long: &[
-            "create",
-            "extract",
-            "get",
-            "list",
-            "append",
-            "update",
-            "diff",
-            "compare",
-            "delete",
-            "concatenate",
-            "file=",
-            "directory=",
-            "files-from=",
-            "exclude-from=",
-            "exclude=",
-            "use-compress-program=",
-            "to-command=",
-            "checkpoint=?",
-            "checkpoint-action=",
-            "rsh-command=",
-            "rmt-command=",
-            "info-script=",
-            "new-volume-script=",
-            "gzip",
-            "bzip2",
-            "xz",
-            "zstd",
-            "lzma",
-            "auto-compress",
-            "verbose",
-            "to-stdout",
-            "strip-components=",
-            "transform=",
-            "xform=",
-            "absolute-names",
-            "one-top-level=?",
-            "overwrite",
-            "keep-old-files",
-            "owner=",
-            "group=",
-            "mode=",
-            "mtime=",
-            "sort=",
-            "format=",
-            "wildcards",
-            "no-same-owner",
-            "preserve-permissions",
-            "same-owner",
-            "remove-files",
-            "index-file=",
-            "listed-incremental=",
-            "force-local",
-            "null",
-            "help",
-            "version",
-        ],
+        long: "create extract get list append update diff compare delete concatenate file= directory= \
+            files-from= exclude-from= exclude= use-compress-program= to-command= checkpoint=? \
+            checkpoint-action= rsh-command= rmt-command= info-script= new-volume-script= gzip bzip2 xz zstd \
+            lzma auto-compress verbose to-stdout strip-components= transform= xform= absolute-names \
+            one-top-level=? overwrite keep-old-files owner= group= mode= mtime= sort= format= wildcards \
+            no-same-owner preserve-permissions same-owner remove-files index-file= listed-incremental= \
+            force-local null help version",
         stops_at_operand: false,
     };
     // The old form: letters without a sign, whose values follow in order.

@@ -11,33 +11,9 @@ const NAMED_FILE: &[&str] = &["--slurpfile", "--rawfile", "--argfile"];
 /// jq 1.7.1.
 pub const GRAMMAR: OptionGrammar = OptionGrammar {
     short: "cCMSrjaesRnf:L:hV",
-    long: &[
-        "compact-output",
-        "color-output",
-        "monochrome-output",
-        "sort-keys",
-        "raw-output",
-        "raw-output0",
-        "join-output",
-        "ascii-output",
-        "exit-status",
-        "slurp",
-        "raw-input",
-        "null-input",
-        "tab",
-        "indent=",
-        "unbuffered",
-        "stream",
-        "stream-errors",
-        "seq",
-        "from-file=",
-        "args",
-        "jsonargs",
-        "binary",
-        "help",
-        "version",
-        "build-configuration",
-    ],
+    long: "compact-output color-output monochrome-output sort-keys raw-output raw-output0 join-output \
+        ascii-output exit-status slurp raw-input null-input tab indent= unbuffered stream stream-errors seq \
+        from-file= args jsonargs binary help version build-configuration",
     stops_at_operand: false,
 };
 

@@ -7,8 +7,9 @@ use crate::arg::{Arg, Rest};
 pub struct OptionGrammar {
     /// Letters in the notation of getopt: `a` is a flag, `b:` takes a value, `c::` an attached one.
     pub short: &'static str,
-    /// Names: `all` is a flag, `width=` takes a value, `color=?` an attached one.
-    pub long: &'static [&'static str],
+    /// Names, separated by blanks: `all` is a flag, `width=` takes a value, `color=?` an attached one. One text is one pointer, and the
+    /// loader writes each pointer of each table at every start.
+    pub long: &'static str,
     /// Whether options end at the first operand.
     pub stops_at_operand: bool,
 }
@@ -85,6 +86,11 @@ impl OptionGrammar {
         parsed
     }
 
+    /// Returns the long names, with what says whether they take a value.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.long.split_ascii_whitespace()
+    }
+
     fn long(&self, args: &[Arg], at: &mut usize, parsed: &mut ParsedOptions) {
         let arg = &args[*at];
         let body = &arg.text[2..];
@@ -96,12 +102,12 @@ impl OptionGrammar {
             parsed.may_be_option = true;
             return;
         }
-        let strip = |entry: &&'static str| entry.trim_end_matches('?').trim_end_matches('=');
-        let exact = self.long.iter().find(|entry| strip(entry) == name);
-        let found: Vec<&&'static str> = match exact {
+        let strip = |entry: &'static str| entry.trim_end_matches('?').trim_end_matches('=');
+        let exact = self.names().find(|entry| strip(entry) == name);
+        let found: Vec<&'static str> = match exact {
             Some(entry) => vec![entry],
             None if name.is_empty() => Vec::new(),
-            None => self.long.iter().filter(|entry| strip(entry).starts_with(name)).collect(),
+            None => self.names().filter(|entry| strip(entry).starts_with(name)).collect(),
         };
         if found.is_empty() {
             parsed.has_unknown_option = true;
@@ -109,7 +115,7 @@ impl OptionGrammar {
         }
         // An abbreviation of several is an error to the program; here each of them counts.
         let mut next = None;
-        for entry in &found {
+        for entry in found {
             let takes = match entry {
                 entry if entry.ends_with("=?") => Takes::Attached,
                 entry if entry.ends_with('=') => Takes::Value,
@@ -177,11 +183,8 @@ impl OptionGrammar {
 mod tests {
     use super::*;
 
-    const GRAMMAR: OptionGrammar = OptionGrammar {
-        short: "ab:c::",
-        long: &["all", "width=", "color=?", "colour"],
-        stops_at_operand: false,
-    };
+    const GRAMMAR: OptionGrammar =
+        OptionGrammar { short: "ab:c::", long: "all width= color=? colour", stops_at_operand: false };
 
     fn show(line: &str) -> String {
         let args: Vec<Arg> = line.split_whitespace().map(Arg::known).collect();

@@ -7,25 +7,8 @@ use crate::arg::Arg;
 
 const GRAMMAR: OptionGrammar = OptionGrammar {
     short: "nEe:f:i::l:rsuz",
-    long: &[
-        "quiet",
-        "silent",
-        "debug",
-        "expression=",
-        "file=",
-        "follow-symlinks",
-        "in-place=?",
-        "line-length=",
-        "posix",
-        "regexp-extended",
-        "separate",
-        "sandbox",
-        "unbuffered",
-        "null-data",
-        "zero-terminated",
-        "help",
-        "version",
-    ],
+    long: "quiet silent debug expression= file= follow-symlinks in-place=? line-length= posix regexp-extended \
+        separate sandbox unbuffered null-data zero-terminated help version",
     stops_at_operand: false,
 };
 

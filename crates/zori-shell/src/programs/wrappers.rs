@@ -19,19 +19,7 @@ pub fn analyse(call: &Call<'_>) -> Option<ProgramEffects> {
             return Some(shell_words(
                 call,
                 "bcCd::en:pqtwx",
-                &[
-                    "interval=",
-                    "differences=?",
-                    "exec",
-                    "no-title",
-                    "color",
-                    "beep",
-                    "errexit",
-                    "chgexit",
-                    "equexit=",
-                    "precise",
-                    "no-wrap",
-                ],
+                "interval= differences=? exec no-title color beep errexit chgexit equexit= precise no-wrap",
             ));
         }
         "flock" => return Some(flock(call)),
@@ -99,21 +87,8 @@ pub fn is_name(text: &str) -> bool {
 fn env(call: &Call<'_>) -> ProgramEffects {
     let grammar = OptionGrammar {
         short: "0iu:C:S:vP:a:",
-        long: &[
-            "ignore-environment",
-            "null",
-            "unset=",
-            "chdir=",
-            "split-string=",
-            "block-signal=?",
-            "default-signal=?",
-            "ignore-signal=?",
-            "list-signal-handling",
-            "debug",
-            "argv0=",
-            "help",
-            "version",
-        ],
+        long: "ignore-environment null unset= chdir= split-string= block-signal=? default-signal=? \
+            ignore-signal=? list-signal-handling debug argv0= help version",
         stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
@@ -163,26 +138,8 @@ fn env(call: &Call<'_>) -> ProgramEffects {
 fn xargs(call: &Call<'_>) -> ProgramEffects {
     let grammar = OptionGrammar {
         short: "0a:d:E:e::I:i::L:l::n:oP:prR:s:tx",
-        long: &[
-            "null",
-            "arg-file=",
-            "delimiter=",
-            "eof=?",
-            "replace=?",
-            "max-lines=?",
-            "max-args=",
-            "interactive",
-            "max-procs=",
-            "no-run-if-empty",
-            "max-chars=",
-            "verbose",
-            "exit",
-            "open-tty",
-            "process-slot-var=",
-            "show-limits",
-            "help",
-            "version",
-        ],
+        long: "null arg-file= delimiter= eof=? replace=? max-lines=? max-args= interactive max-procs= \
+            no-run-if-empty max-chars= verbose exit open-tty process-slot-var= show-limits help version",
         stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
@@ -270,7 +227,7 @@ fn parallel(call: &Call<'_>) -> ProgramEffects {
 }
 
 /// A wrapper that joins its words and gives them to a shell.
-fn shell_words(call: &Call<'_>, short: &'static str, long: &'static [&'static str]) -> ProgramEffects {
+fn shell_words(call: &Call<'_>, short: &'static str, long: &'static str) -> ProgramEffects {
     let parsed = OptionGrammar { short, long, stops_at_operand: true }.parse(call.args);
     let mut effects = ProgramEffects { kind: EffectKind::Other, ..ProgramEffects::default() };
     let exact = parsed.operands.iter().all(|arg| arg.literal().is_some());
@@ -295,21 +252,8 @@ fn shell_words(call: &Call<'_>, short: &'static str, long: &'static [&'static st
 fn flock(call: &Call<'_>) -> ProgramEffects {
     let grammar = OptionGrammar {
         short: "c:eE:Fnosuw:xhV",
-        long: &[
-            "command=",
-            "exclusive",
-            "conflict-exit-code=",
-            "no-fork",
-            "nonblock",
-            "close",
-            "shared",
-            "unlock",
-            "timeout=",
-            "verbose",
-            "fcntl",
-            "help",
-            "version",
-        ],
+        long: "command= exclusive conflict-exit-code= no-fork nonblock close shared unlock timeout= verbose \
+            fcntl help version",
         stops_at_operand: true,
     };
     let parsed = grammar.parse(call.args);
@@ -333,22 +277,8 @@ fn flock(call: &Call<'_>) -> ProgramEffects {
 fn script(call: &Call<'_>) -> ProgramEffects {
     let grammar = OptionGrammar {
         short: "ac:eE:fI:B:O:T:m:o:qt::hV",
-        long: &[
-            "append",
-            "command=",
-            "return",
-            "echo=",
-            "flush",
-            "log-in=",
-            "log-out=",
-            "log-io=",
-            "log-timing=",
-            "logging-format=",
-            "output-limit=",
-            "quiet",
-            "timing=?",
-            "force",
-        ],
+        long: "append command= return echo= flush log-in= log-out= log-io= log-timing= logging-format= \
+            output-limit= quiet timing=? force",
         stops_at_operand: false,
     };
     let parsed = grammar.parse(call.args);
@@ -386,36 +316,10 @@ fn applet(call: &Call<'_>) -> ProgramEffects {
 fn hyperfine(call: &Call<'_>) -> ProgramEffects {
     let grammar = OptionGrammar {
         short: "w:m:M:r:s:p:c:P:D:L:S:Ni:u:n:hV",
-        long: &[
-            "warmup=",
-            "min-runs=",
-            "max-runs=",
-            "runs=",
-            "setup=",
-            "prepare=",
-            "conclude=",
-            "cleanup=",
-            "parameter-scan=",
-            "parameter-step-size=",
-            "parameter-list=",
-            "shell=",
-            "ignore-failure=?",
-            "style=",
-            "sort=",
-            "time-unit=",
-            "export-asciidoc=",
-            "export-csv=",
-            "export-json=",
-            "export-markdown=",
-            "export-orgmode=",
-            "show-output",
-            "output=",
-            "input=",
-            "command-name=",
-            "reference=",
-            "help",
-            "version",
-        ],
+        long: "warmup= min-runs= max-runs= runs= setup= prepare= conclude= cleanup= parameter-scan= \
+            parameter-step-size= parameter-list= shell= ignore-failure=? style= sort= time-unit= \
+            export-asciidoc= export-csv= export-json= export-markdown= export-orgmode= show-output output= \
+            input= command-name= reference= help version",
         stops_at_operand: false,
     };
     let parsed = grammar.parse(call.args);

@@ -24,7 +24,7 @@ struct FileCommand {
     name: &'static str,
     /// Its options that take a value, so that operands are told apart.
     short: &'static str,
-    long: &'static [&'static str],
+    long: &'static str,
     /// Options whose value is read, and written.
     reads: &'static [&'static str],
     writes: &'static [&'static str],
@@ -34,7 +34,7 @@ struct FileCommand {
 const fn command(
     name: &'static str,
     short: &'static str,
-    long: &'static [&'static str],
+    long: &'static str,
     reads: &'static [&'static str],
     writes: &'static [&'static str],
     operands: Operands,
@@ -42,18 +42,17 @@ const fn command(
     FileCommand { name, short, long, reads, writes, operands }
 }
 
-const MESSAGE: &[&str] =
-    &["file=", "message=", "template=", "author=", "date=", "reuse-message=", "pathspec-from-file="];
+const MESSAGE: &str = "file= message= template= author= date= reuse-message= pathspec-from-file=";
 const FROM_FILE: &[&str] = &["F", "file", "t", "template", "pathspec-from-file"];
 
 /// The commands that name files beside the repository's own.
 const FILE_COMMANDS: &[FileCommand] = &[
-    command("add", "", &["pathspec-from-file=", "chmod="], &["pathspec-from-file"], &[], Operands::Read),
-    command("am", "C:p:S::", &["directory=", "patch-format="], &[], &[], Operands::Read),
+    command("add", "", "pathspec-from-file= chmod=", &["pathspec-from-file"], &[], Operands::Read),
+    command("am", "C:p:S::", "directory= patch-format=", &[], &[], Operands::Read),
     command(
         "apply",
         "C:p:",
-        &["directory=", "exclude=", "include=", "build-fake-ancestor="],
+        "directory= exclude= include= build-fake-ancestor=",
         &[],
         &["build-fake-ancestor"],
         Operands::Read,
@@ -61,7 +60,7 @@ const FILE_COMMANDS: &[FileCommand] = &[
     command(
         "archive",
         "o:",
-        &["format=", "output=", "prefix=", "remote=", "add-file=", "exec="],
+        "format= output= prefix= remote= add-file= exec=",
         &["add-file"],
         &["o", "output"],
         Operands::ReadAfterFirst,
@@ -69,46 +68,35 @@ const FILE_COMMANDS: &[FileCommand] = &[
     command(
         "bugreport",
         "o:s:",
-        &["output-directory=", "suffix=", "diagnose=?"],
+        "output-directory= suffix= diagnose=?",
         &[],
         &["o", "output-directory"],
         Operands::None,
     ),
-    command("bundle", "", &["version="], &[], &[], Operands::WriteSecond),
+    command("bundle", "", "version=", &[], &[], Operands::WriteSecond),
     command(
         "checkout",
         "b:B:",
-        &["conflict=", "orphan=", "pathspec-from-file="],
+        "conflict= orphan= pathspec-from-file=",
         &["pathspec-from-file"],
         &[],
         Operands::Write,
     ),
-    command("checkout-index", "", &["prefix=", "stage="], &[], &["prefix"], Operands::Write),
+    command("checkout-index", "", "prefix= stage=", &[], &["prefix"], Operands::Write),
     command(
         "clone",
         "b:c:j:o:u:",
-        &[
-            "branch=",
-            "config=",
-            "depth=",
-            "jobs=",
-            "origin=",
-            "reference=",
-            "separate-git-dir=",
-            "template=",
-            "upload-pack=",
-            "bundle-uri=",
-        ],
+        "branch= config= depth= jobs= origin= reference= separate-git-dir= template= upload-pack= bundle-uri=",
         &["reference"],
         &["separate-git-dir"],
         Operands::WriteSecond,
     ),
     command("commit", "C:c:F:m:t:S::u::", MESSAGE, FROM_FILE, &[], Operands::None),
-    command("commit-tree", "F:m:p:S::", &[], &["F"], &[], Operands::None),
+    command("commit-tree", "F:m:p:S::", "", &["F"], &[], Operands::None),
     command(
         "diagnose",
         "o:s:",
-        &["output-directory=", "suffix=", "mode="],
+        "output-directory= suffix= mode=",
         &[],
         &["o", "output-directory"],
         Operands::None,
@@ -116,7 +104,7 @@ const FILE_COMMANDS: &[FileCommand] = &[
     command(
         "fast-export",
         "",
-        &["export-marks=", "import-marks=", "import-marks-if-exists=", "refspec=", "anonymize-map="],
+        "export-marks= import-marks= import-marks-if-exists= refspec= anonymize-map=",
         &["import-marks", "import-marks-if-exists", "anonymize-map"],
         &["export-marks"],
         Operands::None,
@@ -124,53 +112,46 @@ const FILE_COMMANDS: &[FileCommand] = &[
     command(
         "format-patch",
         "o:v:",
-        &["output-directory=", "signature-file=", "description-file=", "output="],
+        "output-directory= signature-file= description-file= output=",
         &["signature-file", "description-file"],
         &["o", "output-directory", "output"],
         Operands::None,
     ),
-    command("hash-object", "t:", &["path="], &[], &[], Operands::Read),
+    command("hash-object", "t:", "path=", &[], &[], Operands::Read),
     command(
         "init",
         "b:",
-        &["initial-branch=", "separate-git-dir=", "template=", "object-format="],
+        "initial-branch= separate-git-dir= template= object-format=",
         &[],
         &["separate-git-dir"],
         Operands::Write,
     ),
-    command("mailinfo", "", &["encoding=", "quoted-cr="], &[], &[], Operands::Write),
-    command("mailsplit", "b:d:f:o:", &[], &[], &["o"], Operands::Read),
-    command("merge", "F:m:s:X:S::", &["file="], &["F", "file"], &[], Operands::None),
-    command("merge-file", "L:", &["marker-size="], &[], &[], Operands::Write),
-    command("mv", "", &[], &[], &[], Operands::Write),
-    command("notes", "C:c:F:m:", &["file=", "ref="], &["F", "file"], &[], Operands::None),
+    command("mailinfo", "", "encoding= quoted-cr=", &[], &[], Operands::Write),
+    command("mailsplit", "b:d:f:o:", "", &[], &["o"], Operands::Read),
+    command("merge", "F:m:s:X:S::", "file=", &["F", "file"], &[], Operands::None),
+    command("merge-file", "L:", "marker-size=", &[], &[], Operands::Write),
+    command("mv", "", "", &[], &[], Operands::Write),
+    command("notes", "C:c:F:m:", "file= ref=", &["F", "file"], &[], Operands::None),
     command(
         "restore",
         "s:",
-        &["source=", "conflict=", "pathspec-from-file="],
+        "source= conflict= pathspec-from-file=",
         &["pathspec-from-file"],
         &[],
         Operands::Write,
     ),
-    command("rm", "", &["pathspec-from-file="], &["pathspec-from-file"], &[], Operands::Write),
-    command(
-        "stash",
-        "m:",
-        &["message=", "pathspec-from-file="],
-        &["pathspec-from-file"],
-        &[],
-        Operands::None,
-    ),
-    command("stripspace", "", &[], &[], &[], Operands::None),
+    command("rm", "", "pathspec-from-file=", &["pathspec-from-file"], &[], Operands::Write),
+    command("stash", "m:", "message= pathspec-from-file=", &["pathspec-from-file"], &[], Operands::None),
+    command("stripspace", "", "", &[], &[], Operands::None),
     command(
         "tag",
         "F:m:u:n::",
-        &["file=", "message=", "local-user=", "sort=", "format="],
+        "file= message= local-user= sort= format=",
         &["F", "file"],
         &[],
         Operands::None,
     ),
-    command("worktree", "b:B:", &["reason="], &[], &[], Operands::WriteSecond),
+    command("worktree", "b:B:", "reason=", &[], &[], Operands::WriteSecond),
 ];
 
 /// Notes the files of a command.

@@ -17,29 +17,17 @@ pub(super) struct Wrapper {
     pub(super) observes: bool,
 }
 
-const fn wrapper(
-    names: &'static [&'static str],
-    short: &'static str,
-    long: &'static [&'static str],
-) -> Wrapper {
+const fn wrapper(names: &'static [&'static str], short: &'static str, long: &'static str) -> Wrapper {
     let grammar = OptionGrammar { short, long, stops_at_operand: true };
     Wrapper { names, grammar, skip: 0, privileged: false, text: &[], more: &[], observes: false }
 }
 
-const fn privileged(
-    names: &'static [&'static str],
-    short: &'static str,
-    long: &'static [&'static str],
-) -> Wrapper {
+const fn privileged(names: &'static [&'static str], short: &'static str, long: &'static str) -> Wrapper {
     Wrapper { privileged: true, ..wrapper(names, short, long) }
 }
 
 /// A privileged wrapper whose options may stand behind its operands.
-const fn anywhere(
-    names: &'static [&'static str],
-    short: &'static str,
-    long: &'static [&'static str],
-) -> Wrapper {
+const fn anywhere(names: &'static [&'static str], short: &'static str, long: &'static str) -> Wrapper {
     let grammar = OptionGrammar { short, long, stops_at_operand: false };
     Wrapper { grammar, ..privileged(names, short, long) }
 }
@@ -49,54 +37,36 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     wrapper(
         &["nohup", "setarch", "linux32", "linux64", "i386", "x86_64"],
         "BFILR3STXZv",
-        &["uname-2.6", "addr-no-randomize", "32bit"],
+        "uname-2.6 addr-no-randomize 32bit",
     ),
-    wrapper(&["builtin"], "", &[]),
-    wrapper(&["nice"], "n:0123456789", &["adjustment=", "help", "version"]),
-    wrapper(&["ionice"], "c:n:p:P:u:t", &["class=", "classdata=", "pid=", "pgid=", "ignore", "uid="]),
+    wrapper(&["builtin"], "", ""),
+    wrapper(&["nice"], "n:0123456789", "adjustment= help version"),
+    wrapper(&["ionice"], "c:n:p:P:u:t", "class= classdata= pid= pgid= ignore uid="),
     Wrapper {
         skip: 1,
         ..wrapper(
             &["chrt"],
             "abdfiomprRT:P:D:v",
-            &[
-                "all-tasks",
-                "batch",
-                "deadline",
-                "fifo",
-                "idle",
-                "max",
-                "other",
-                "pid",
-                "rr",
-                "reset-on-fork",
-                "sched-runtime=",
-                "sched-period=",
-                "sched-deadline=",
-                "verbose",
-            ],
+            "all-tasks batch deadline fifo idle max other pid rr reset-on-fork sched-runtime= sched-period= \
+             sched-deadline= verbose",
         )
     },
-    Wrapper { skip: 1, ..wrapper(&["taskset"], "acp", &["all-tasks", "pid", "cpu-list"]) },
+    Wrapper { skip: 1, ..wrapper(&["taskset"], "acp", "all-tasks pid cpu-list") },
     Wrapper {
         skip: 1,
         ..wrapper(
             &["timeout"],
             "k:s:vf",
-            &["preserve-status", "foreground", "kill-after=", "signal=", "verbose", "help", "version"],
+            "preserve-status foreground kill-after= signal= verbose help version",
         )
     },
-    wrapper(&["stdbuf"], "i:o:e:", &["input=", "output=", "error=", "help", "version"]),
-    wrapper(&["setsid"], "cfw", &["ctty", "fork", "wait", "help", "version"]),
-    wrapper(&["unbuffer"], "p", &[]),
-    wrapper(&["command", "exec"], "pcla:", &[]),
+    wrapper(&["stdbuf"], "i:o:e:", "input= output= error= help version"),
+    wrapper(&["setsid"], "cfw", "ctty fork wait help version"),
+    wrapper(&["unbuffer"], "p", ""),
+    wrapper(&["command", "exec"], "pcla:", ""),
     Wrapper {
         more: &["o", "output", "a", "append"],
-        ..wrapper(
-            &["time"],
-            "f:o:apvV",
-            &["format=", "output=", "append", "portability", "verbose", "quiet", "help", "version"],
-        )
+        ..wrapper(&["time"], "f:o:apvV", "format= output= append portability verbose quiet help version")
     },
     Wrapper {
         more: &["o", "output"],
@@ -104,7 +74,7 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ..wrapper(
             &["strace"],
             "a:b:cCdDe:fFhiI:kno:O:p:P:qrs:S:tTu:U:vVwxX:yYzZE:",
-            &["output=", "trace=", "env=", "attach=", "user=", "follow-forks", "summary-only"],
+            "output= trace= env= attach= user= follow-forks summary-only",
         )
     },
     Wrapper {
@@ -113,24 +83,13 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ..wrapper(
             &["perf"],
             "e:o:p:t:C:F:c:r:j:D:G:g:S:T:BadfinqsvVx:",
-            &[
-                "event=",
-                "output=",
-                "pid=",
-                "tid=",
-                "cpu=",
-                "freq=",
-                "count=",
-                "repeat=",
-                "no-inherit",
-                "call-graph=",
-            ],
+            "event= output= pid= tid= cpu= freq= count= repeat= no-inherit call-graph=",
         )
     },
     Wrapper {
         more: &["o", "output", "F", "l"],
         observes: true,
-        ..wrapper(&["ltrace"], "a:A:bcCD:e:fF:hiLn:o:p:rs:StTu:l:x:w:V", &["output="])
+        ..wrapper(&["ltrace"], "a:A:bcCD:e:fF:hiLn:o:p:rs:StTu:l:x:w:V", "output=")
     },
     Wrapper {
         observes: true,
@@ -155,154 +114,48 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
                 "valgrind",
             ],
             "af:g:n:s:dimut:qC:N:m:p:",
-            &[],
+            "",
         )
     },
     privileged(
         &["sudo"],
         "AbBC:c:D:Eeg:HhiKklNnPp:R:r:SsT:t:U:u:VvA",
-        &[
-            "askpass",
-            "background",
-            "bell",
-            "close-from=",
-            "chdir=",
-            "preserve-env=?",
-            "edit",
-            "group=",
-            "set-home",
-            "help",
-            "host=",
-            "login",
-            "remove-timestamp",
-            "reset-timestamp",
-            "list",
-            "non-interactive",
-            "preserve-groups",
-            "prompt=",
-            "chroot=",
-            "role=",
-            "stdin",
-            "shell",
-            "type=",
-            "command-timeout=",
-            "other-user=",
-            "user=",
-            "version",
-            "validate",
-        ],
+        "askpass background bell close-from= chdir= preserve-env=? edit group= set-home help host= login \
+         remove-timestamp reset-timestamp list non-interactive preserve-groups prompt= chroot= role= stdin \
+         shell type= command-timeout= other-user= user= version validate",
     ),
-    privileged(&["doas"], "a:C:Lnsu:", &[]),
+    privileged(&["doas"], "a:C:Lnsu:", ""),
     Wrapper {
         text: &["c", "command", "session-command"],
         ..anywhere(
             &["su", "runuser"],
             "c:fg:G:lmps:u:w:PT",
-            &[
-                "command=",
-                "session-command=",
-                "fast",
-                "group=",
-                "supp-group=",
-                "login",
-                "preserve-environment",
-                "pty",
-                "shell=",
-                "user=",
-                "whitelist-environment=",
-                "help",
-                "version",
-            ],
+            "command= session-command= fast group= supp-group= login preserve-environment pty shell= user= \
+             whitelist-environment= help version",
         )
     },
-    privileged(&["pkexec"], "u:", &["user=", "disable-internal-agent", "keep-cwd"]),
+    privileged(&["pkexec"], "u:", "user= disable-internal-agent keep-cwd"),
     privileged(
         &["setpriv"],
         "hV",
-        &[
-            "clear-groups",
-            "groups=",
-            "inh-caps=",
-            "ambient-caps=",
-            "init-groups",
-            "keep-groups",
-            "list-caps",
-            "no-new-privs",
-            "nnp",
-            "rgid=",
-            "ruid=",
-            "regid=",
-            "reuid=",
-            "egid=",
-            "euid=",
-            "bounding-set=",
-            "securebits=",
-            "pdeathsig=",
-            "selinux-label=",
-            "apparmor-profile=",
-            "reset-env",
-            "dump",
-        ],
+        "clear-groups groups= inh-caps= ambient-caps= init-groups keep-groups list-caps no-new-privs nnp rgid= \
+         ruid= regid= reuid= egid= euid= bounding-set= securebits= pdeathsig= selinux-label= apparmor-profile= \
+         reset-env dump",
     ),
     privileged(
         &["unshare"],
         "C::fim::n::p::rR:S:G:u::U::T::w:cW:",
-        &[
-            "fork",
-            "mount=?",
-            "uts=?",
-            "ipc=?",
-            "net=?",
-            "pid=?",
-            "user=?",
-            "cgroup=?",
-            "time=?",
-            "map-root-user",
-            "map-current-user",
-            "map-auto",
-            "map-user=",
-            "map-group=",
-            "map-users=",
-            "map-groups=",
-            "keep-caps",
-            "mount-proc=?",
-            "propagation=",
-            "setgroups=",
-            "root=",
-            "wd=",
-            "setuid=",
-            "setgid=",
-            "kill-child=?",
-        ],
+        "fork mount=? uts=? ipc=? net=? pid=? user=? cgroup=? time=? map-root-user map-current-user map-auto \
+         map-user= map-group= map-users= map-groups= keep-caps mount-proc=? propagation= setgroups= root= wd= \
+         setuid= setgid= kill-child=?",
     ),
     privileged(
         &["nsenter"],
         "aC::eFG:i::m::n::N:p::r::S:t:T::u::U::vVw::W:Z",
-        &[
-            "all",
-            "target=",
-            "mount=?",
-            "uts=?",
-            "ipc=?",
-            "net=?",
-            "pid=?",
-            "cgroup=?",
-            "user=?",
-            "time=?",
-            "setuid=",
-            "setgid=",
-            "preserve-credentials",
-            "root=?",
-            "wd=?",
-            "wdns=",
-            "no-fork",
-            "follow-context",
-        ],
+        "all target= mount=? uts=? ipc=? net=? pid=? cgroup=? user=? time=? setuid= setgid= \
+         preserve-credentials root=? wd=? wdns= no-fork follow-context",
     ),
-    Wrapper {
-        skip: 1,
-        ..privileged(&["chroot"], "", &["groups=", "userspec=", "skip-chdir", "help", "version"])
-    },
+    Wrapper { skip: 1, ..privileged(&["chroot"], "", "groups= userspec= skip-chdir help version") },
     privileged(
         &[
             "fakeroot",
@@ -316,6 +169,6 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
             "batch",
         ],
         "",
-        &[],
+        "",
     ),
 ];
