@@ -142,9 +142,11 @@ impl Scan<'_> {
         let end = self.at + len;
         let word = &self.line[self.at..end];
         let language = self.language;
-        let known = |words: &[&str]| match language.folds_case {
-            true => words.iter().any(|known| known.eq_ignore_ascii_case(word)),
-            false => words.contains(&word),
+        let known = |words: &str| {
+            words.split_ascii_whitespace().any(|known| match language.folds_case {
+                true => known.eq_ignore_ascii_case(word),
+                false => known == word,
+            })
         };
         let after = &self.line[end..];
         let kind = match () {
