@@ -1,6 +1,7 @@
 //! HTTP requests and responses as values, and the trait that sends them. `zori-providers` implements it, so that tools
 //! and MCP can use HTTP without depending on a client.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
@@ -17,6 +18,14 @@ pub trait Transport: Send + Sync {
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportFailure>>;
 }
 
+/// The headers of a request: names in lower case, and values.
+pub type Headers = Vec<(Cow<'static, str>, String)>;
+
+/// Returns headers whose names are written in the program.
+pub fn named_headers(headers: impl IntoIterator<Item = (&'static str, String)>) -> Headers {
+    headers.into_iter().map(|(name, value)| (Cow::Borrowed(name), value)).collect()
+}
+
 /// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
@@ -25,7 +34,7 @@ pub struct HttpRequest {
     /// The absolute URL.
     pub url: String,
     /// Names and values. Values may be secret: `Debug` does not show them.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Headers,
     /// The body; empty for `GET` and `DELETE`.
     pub body: Bytes,
     /// How long each phase may take.

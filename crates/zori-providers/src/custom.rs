@@ -26,7 +26,7 @@ impl Transport for CustomTransport {
         for (name, value) in *headers {
             // Theirs is the last word, also on a header that the API has.
             request.headers.retain(|(known, _)| known != name);
-            request.headers.push((*name, (*value).to_owned()));
+            request.headers.push(((*name).into(), (*value).to_owned()));
         }
         if !query.is_empty() {
             let separator = if request.url.contains('?') { '&' } else { '?' };

@@ -8,7 +8,7 @@ use zori_core::failure::ProviderFailure;
 use zori_core::provider::{ChunkStream, Delivery};
 use zori_core::secret::Secret;
 use zori_core::time::Clock;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, named_headers};
 
 use crate::answer::{self, Decode};
 use crate::failure;
@@ -39,7 +39,7 @@ impl Endpoint {
         HttpRequest {
             method: Method::Post,
             url: format!("{}{path}", self.base_url.trim_end_matches('/')),
-            headers,
+            headers: named_headers(headers),
             body: Bytes::from(body),
             limits: self.limits,
             redirects: Redirects::SameOrigin,

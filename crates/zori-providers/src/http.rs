@@ -178,7 +178,9 @@ impl Hop {
             let value = HeaderValue::from_str(value).map_err(|_| {
                 TransportFailure::Connect(format!("the value of header `{name}` cannot be sent"))
             })?;
-            headers.insert(HeaderName::from_static(name), value);
+            let sent = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| TransportFailure::Connect(format!("`{name}` is no name of a header")))?;
+            headers.insert(sent, value);
         }
         let HttpRequest { method, body, limits, .. } = request;
         Ok(Self { method, url, headers, body, limits })

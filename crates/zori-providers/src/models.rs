@@ -6,7 +6,7 @@ mod listed;
 use bytes::Bytes;
 use zori_core::failure::ProviderFailure;
 use zori_core::time::Timestamp;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, named_headers};
 
 use crate::anthropic;
 use crate::catalog::{Api, ProviderFacts};
@@ -141,7 +141,7 @@ async fn get(
     let request = HttpRequest {
         method: Method::Get,
         url,
-        headers,
+        headers: named_headers(headers),
         body: Bytes::new(),
         limits,
         redirects: Redirects::SameOrigin,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use zori_core::failure::ProviderFailure;
 use zori_core::secret::{Secret, percent};
 use zori_core::time::Timestamp;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, named_headers};
 
 use crate::failure;
 use crate::key::fits;
@@ -157,7 +157,10 @@ async fn post(
     let request = HttpRequest {
         method: Method::Post,
         url: url.to_owned(),
-        headers: vec![("content-type", content_type.to_owned()), ("accept", "application/json".to_owned())],
+        headers: named_headers([
+            ("content-type", content_type.to_owned()),
+            ("accept", "application/json".to_owned()),
+        ]),
         body: Bytes::from(body),
         limits: LIMITS,
         redirects: Redirects::SameOrigin,

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use zori_core::secret::Secret;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, named_headers};
 
 use crate::failure::{self, BodyEnd};
 
@@ -153,7 +153,7 @@ impl Qdrant {
         let request = HttpRequest {
             method,
             url: format!("{}/collections/{}{path}", self.url, self.collection),
-            headers,
+            headers: named_headers(headers),
             body: body.map(|body| Bytes::from(body.to_string())).unwrap_or_default(),
             limits: LIMITS,
             redirects: Redirects::SameOrigin,

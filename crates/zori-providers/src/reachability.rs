@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use zori_core::failure::ProviderFailure;
 use zori_core::time::Timestamp;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure};
+use zori_core::transport::{
+    HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure, named_headers,
+};
 
 use crate::catalog::{Api, ProviderFacts};
 use crate::failure;
@@ -82,7 +84,7 @@ fn request(
     Ok(HttpRequest {
         method: Method::Get,
         url,
-        headers,
+        headers: named_headers(headers),
         body: Bytes::new(),
         limits,
         redirects,

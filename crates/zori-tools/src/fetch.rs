@@ -17,6 +17,7 @@ use zori_core::BoxFuture;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 use zori_core::transport::{
     Addresses, ByteStream, HttpRequest, HttpResponse, Method, Redirects, Timeouts, TransportFailure,
+    named_headers,
 };
 
 use crate::blocking;
@@ -150,10 +151,10 @@ fn request(url: String, addresses: Addresses) -> HttpRequest {
     HttpRequest {
         method: Method::Get,
         url,
-        headers: vec![
+        headers: named_headers([
             ("accept", "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5".to_owned()),
             ("user-agent", "zori".to_owned()),
-        ],
+        ]),
         body: Default::default(),
         limits: LIMITS,
         // Another place is another call, which is judged by itself.

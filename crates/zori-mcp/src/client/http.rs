@@ -13,7 +13,9 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use zori_core::secret::Secret;
-use zori_core::transport::{Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport};
+use zori_core::transport::{
+    Addresses, Headers, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport,
+};
 
 use self::events::{Place, whole};
 use super::config::{ServerConfig, Way};
@@ -35,7 +37,7 @@ pub struct Carrier {
     name: String,
     transport: Arc<dyn Transport>,
     url: String,
-    headers: Vec<(&'static str, String)>,
+    headers: Headers,
     /// Whether somebody configured what lets requests in.
     own_token: bool,
     bearer: Option<Arc<Bearer>>,
@@ -63,17 +65,17 @@ impl Carrier {
         bearer: Option<Arc<Bearer>>,
     ) -> Result<Self, String> {
         let Way::Http { url, sse, headers } = &config.way else { return Err("it has no address".to_owned()) };
-        let named = |(name, value): (&String, &String)| match headers::lasting(name) {
-            Some(name) => Ok((name, value.clone())),
-            None => Err(format!("`{name}` is no name of a header")),
+        let named = |(name, value): (&String, &String)| match headers::is_token(name) {
+            true => Ok((name.to_ascii_lowercase().into(), value.clone())),
+            false => Err(format!("`{name}` is no name of a header")),
         };
-        let headers = headers.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+        let headers = headers.iter().map(named).collect::<Result<Headers, _>>()?;
         let limits = Timeouts {
             first_byte: Some(config.tool_timeout),
             idle: Some(config.tool_timeout * 10),
             ..Timeouts::DEFAULT
         };
-        let own_token = headers.iter().any(|(name, _)| *name == "authorization");
+        let own_token = headers.iter().any(|(name, _)| name == "authorization");
         let state = Mutex::new(State { events: *sse, ..State::default() });
         let name = config.name.clone();
         Ok(Self { name, transport, url: url.clone(), headers, own_token, bearer, limits, state })
@@ -84,12 +86,12 @@ impl Carrier {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let accepts =
             if method == Method::Get { "text/event-stream" } else { "application/json, text/event-stream" };
-        headers.push(("accept", accepts.to_owned()));
+        headers.push(("accept".into(), accepts.to_owned()));
         if method == Method::Post {
-            headers.push(("content-type", "application/json".to_owned()));
+            headers.push(("content-type".into(), "application/json".to_owned()));
         }
-        headers.extend(state.session.clone().map(|session| ("mcp-session-id", session)));
-        headers.extend(state.version.clone().map(|version| ("mcp-protocol-version", version)));
+        headers.extend(state.session.clone().map(|session| ("mcp-session-id".into(), session)));
+        headers.extend(state.version.clone().map(|version| ("mcp-protocol-version".into(), version)));
         HttpRequest {
             method,
             url,
@@ -106,15 +108,16 @@ impl Carrier {
         let message = &sent.message;
         let mut request = self.request(Method::Post, url, Bytes::from(message.to_string()));
         if let Some(version) = message["params"]["_meta"][META_VERSION].as_str() {
-            request.headers.retain(|(name, _)| *name != "mcp-protocol-version");
-            request.headers.push(("mcp-protocol-version", version.to_owned()));
-            request.headers.push(("mcp-method", message["method"].as_str().unwrap_or_default().to_owned()));
+            request.headers.retain(|(name, _)| name != "mcp-protocol-version");
+            request.headers.push(("mcp-protocol-version".into(), version.to_owned()));
+            let method = message["method"].as_str().unwrap_or_default();
+            request.headers.push(("mcp-method".into(), method.to_owned()));
             let name = match message["method"].as_str() {
                 Some("tools/call" | "prompts/get") => message["params"]["name"].as_str(),
                 Some("resources/read") => message["params"]["uri"].as_str(),
                 _ => None,
             };
-            request.headers.extend(name.map(|name| ("mcp-name", headers::encoded(name))));
+            request.headers.extend(name.map(|name| ("mcp-name".into(), headers::encoded(name))));
             request.headers.extend(sent.headers.iter().cloned());
         }
         if message["method"] == subscription::METHOD {
@@ -142,7 +145,7 @@ impl Carrier {
         let mut again = true;
         loop {
             let mut request = request.clone();
-            request.headers.extend(token.iter().map(|token| ("authorization", bearer_header(token))));
+            request.headers.extend(token.iter().map(|token| ("authorization".into(), bearer_header(token))));
             let sent = self.transport.send(request).await;
             let response =
                 sent.map_err(|error| RpcFailure::Closed(format!("it cannot be reached: {error}")))?;
@@ -351,7 +354,7 @@ impl Carrier {
     async fn stream(&self, place: &Place, limits: Timeouts) -> Result<HttpResponse, RpcFailure> {
         let mut request = self.request(Method::Get, self.url.clone(), Bytes::new());
         request.limits = limits;
-        request.headers.extend(place.last.clone().map(|last| ("last-event-id", last)));
+        request.headers.extend(place.last.clone().map(|last| ("last-event-id".into(), last)));
         self.send(request).await
     }
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
+use zori_core::transport::Headers;
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ pub struct Outgoing {
     /// The message.
     pub message: Value,
     /// Headers that go with it where it is a request of HTTP.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Headers,
 }
 
 impl From<Value> for Outgoing {
@@ -137,7 +138,7 @@ impl Peer {
         self: &Arc<Self>,
         method: &str,
         mut params: Value,
-        headers: Vec<(&'static str, String)>,
+        headers: Headers,
         progress: Option<mpsc::UnboundedSender<Progressed>>,
     ) -> Result<Value, RpcFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
 use zori_core::provider::{Delivery, Provider, Request};
 use zori_core::tool::ToolSpec;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, named_headers};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -185,11 +185,11 @@ async fn the_request_around_the_body() {
     assert_eq!(request.url, "http://api.test/v1/messages");
     assert_eq!(
         request.headers,
-        [
+        named_headers([
             ("content-type", "application/json".to_owned()),
             ("anthropic-version", "2023-06-01".to_owned()),
             ("x-api-key", "sk-test-key".to_owned()),
-        ]
+        ])
     );
     assert_eq!(request.limits, Timeouts::DEFAULT);
     assert_eq!(request.redirects, Redirects::SameOrigin);
@@ -224,7 +224,7 @@ async fn claude_on_vertex() {
         let sent = transport.requests().remove(0);
         assert_eq!(sent.url, format!("{base}/models/claude-haiku-4-5@20251001:{method}"));
         let bearer = ("authorization", "Bearer ya29.token".to_owned());
-        assert_eq!(sent.headers, [("content-type", "application/json".to_owned()), bearer]);
+        assert_eq!(sent.headers, named_headers([("content-type", "application/json".to_owned()), bearer]));
         let body: serde_json::Value = serde_json::from_slice(&sent.body).unwrap();
         assert_eq!(
             (&body["anthropic_version"], &body["model"]),

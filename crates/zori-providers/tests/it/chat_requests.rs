@@ -7,7 +7,7 @@ use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Opaque, Role, Thinking, ToolCall, ToolInput, ToolResult};
 use zori_core::provider::{Delivery, Provider, Request};
 use zori_core::tool::ToolSpec;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts};
+use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, named_headers};
 use zori_providers::catalog;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -171,7 +171,7 @@ async fn the_request_around_the_body() {
             ("authorization", "Bearer sk-test-key".to_owned()),
         ];
         headers.extend(extra);
-        assert_eq!(request.headers, headers);
+        assert_eq!(request.headers, named_headers(headers));
         assert_eq!(request.limits, Timeouts::DEFAULT);
         assert_eq!(request.redirects, Redirects::SameOrigin);
         assert!(!format!("{request:?}").contains("sk-test-key"), "{request:?}");
@@ -194,7 +194,8 @@ async fn keys_are_sent_where_there_are_any_and_asked_for_where_they_are_needed()
             },
         });
         let answer = ask(&provider, Delivery::Streamed).await;
-        let names = transport.requests().first().map(|r| r.headers.iter().map(|h| h.0).collect::<Vec<_>>());
+        let names =
+            transport.requests().first().map(|r| r.headers.iter().map(|h| h.0.clone()).collect::<Vec<_>>());
         (answer, names.unwrap_or_default().join(" "))
     };
     let nobody = "refused timeout: Connection failed: the recording has no further answer";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
-use zori_core::transport::{Method, Redirects, Timeouts};
+use zori_core::transport::{Method, Redirects, Timeouts, named_headers};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::gemini::Gemini;
 use zori_providers::key::Credential;
@@ -84,7 +84,10 @@ async fn the_request_around_the_body() {
     assert_eq!(request.url, "http://api.test/v1/models/gemini-3.8-flash:streamGenerateContent?alt=sse");
     assert_eq!(
         request.headers,
-        [("content-type", "application/json".to_owned()), ("x-goog-api-key", "sk-test-key".to_owned())]
+        named_headers([
+            ("content-type", "application/json".to_owned()),
+            ("x-goog-api-key", "sk-test-key".to_owned())
+        ])
     );
     assert_eq!(request.limits, Timeouts::DEFAULT);
     assert_eq!(request.redirects, Redirects::SameOrigin);
@@ -116,10 +119,10 @@ async fn a_token_is_a_bearer() {
     assert!(shown.starts_with("refused http_status: HTTP 401: [REDACTED] expired | status 401"), "{shown}");
     assert_eq!(
         transport.requests()[0].headers,
-        [
+        named_headers([
             ("content-type", "application/json".to_owned()),
             ("authorization", "Bearer ya29.test-token".to_owned()),
-        ]
+        ])
     );
 }
 

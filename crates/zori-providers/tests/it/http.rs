@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use zori_core::provider::Delivery;
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure};
+use zori_core::transport::{
+    HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure, named_headers,
+};
 use zori_providers::anthropic::Anthropic;
 use zori_providers::endpoint::Endpoint;
 use zori_providers::http::roots::Roots;
@@ -24,7 +26,10 @@ fn post(url: &str, body: &'static str) -> HttpRequest {
     HttpRequest {
         method: Method::Post,
         url: url.to_owned(),
-        headers: vec![("x-api-key", "secret".to_owned()), ("content-type", "application/json".to_owned())],
+        headers: named_headers([
+            ("x-api-key", "secret".to_owned()),
+            ("content-type", "application/json".to_owned()),
+        ]),
         body: Bytes::from(body),
         limits: Timeouts::DEFAULT,
         redirects: Redirects::SameOrigin,
@@ -149,11 +154,14 @@ async fn urls_that_are_none() {
     assert_eq!(bad("nonsense").await, "invalid URL: relative URL without a base");
     assert_eq!(bad("file:///etc/passwd").await, "invalid URL: scheme `file`");
     let mut request = get("http://127.0.0.1:1/");
-    request.headers.push(("x-odd", "a\nb".to_owned()));
+    request.headers.push(("x-odd".into(), "a\nb".to_owned()));
     assert_eq!(
         fetch(&transport(), request).await,
         "Connection failed: the value of header `x-odd` cannot be sent"
     );
+    let mut request = get("http://127.0.0.1:1/");
+    request.headers.push(("x odd".into(), "a".to_owned()));
+    assert_eq!(fetch(&transport(), request).await, "Connection failed: `x odd` is no name of a header");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zori_core::message::{Block, IdOrigin};
 use zori_core::provider::{Delivery, Effort};
-use zori_core::transport::{Method, Redirects, Timeouts};
+use zori_core::transport::{Method, Redirects, Timeouts, named_headers};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
 use zori_providers::openai_responses::OpenAiResponses;
@@ -70,7 +70,10 @@ async fn the_request_around_the_body() {
     assert_eq!(request.url, "http://api.test/v1/responses");
     assert_eq!(
         request.headers,
-        [("content-type", "application/json".to_owned()), ("authorization", "Bearer sk-test-key".to_owned()),]
+        named_headers([
+            ("content-type", "application/json".to_owned()),
+            ("authorization", "Bearer sk-test-key".to_owned()),
+        ])
     );
     assert_eq!(request.limits, Timeouts::DEFAULT);
     assert_eq!(request.redirects, Redirects::SameOrigin);

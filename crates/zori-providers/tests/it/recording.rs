@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use zori_core::provider::{Delivery, Provider};
-use zori_core::transport::{HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure};
+use zori_core::transport::{
+    HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure, named_headers,
+};
 use zori_providers::recording::player::{Departure, Folders, Player, Strictness};
 use zori_providers::recording::recorder::{Recorder, RecordingTransport};
 use zori_providers::recording::secrets::Secrets;
@@ -170,7 +172,7 @@ fn post(body: &'static str) -> HttpRequest {
     HttpRequest {
         method: Method::Post,
         url: "http://api.test/v1/messages".to_owned(),
-        headers: vec![("x-api-key", "sk-test-key".to_owned())],
+        headers: named_headers([("x-api-key", "sk-test-key".to_owned())]),
         body: body.into(),
         limits: Timeouts::DEFAULT,
         redirects: Redirects::SameOrigin,

@@ -61,7 +61,7 @@ fn shown(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use zori_core::transport::{Method, Redirects, Timeouts};
+    use zori_core::transport::{Method, Redirects, Timeouts, named_headers};
 
     use super::*;
 
@@ -71,12 +71,12 @@ mod tests {
         let request = HttpRequest {
             method: Method::Post,
             url: "https://me:hunter2@api.example/v1?key=hunter2".into(),
-            headers: vec![
+            headers: named_headers([
                 ("content-type", "application/json".into()),
                 ("authorization", "Bearer hunter2".into()),
                 ("x-api-key", "hunter2".into()),
                 ("cookie", "hunter2".into()),
-            ],
+            ]),
             body: "{}".into(),
             limits: Timeouts::DEFAULT,
             redirects: Redirects::SameOrigin,

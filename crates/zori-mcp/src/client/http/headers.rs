@@ -2,14 +2,12 @@
 //! there (`x-mcp-header`).
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use zori_core::transport::Headers;
 
-/// So many different names of headers are sent in the life of a process.
-const MAX_NAMES: usize = 4096;
 /// No name is longer.
 const MAX_NAME: usize = 128;
 /// So deep arguments are looked into.
@@ -34,13 +32,13 @@ pub fn misuse(schema: &Value) -> Option<String> {
 }
 
 /// Returns the headers that a tool wants of its arguments.
-pub fn of_arguments(schema: &Value, arguments: &Value) -> Vec<(&'static str, String)> {
+pub fn of_arguments(schema: &Value, arguments: &Value) -> Headers {
     let mut headers = Vec::new();
     collect(schema, arguments, 0, &mut headers);
     headers
 }
 
-fn collect(schema: &Value, arguments: &Value, depth: usize, headers: &mut Vec<(&'static str, String)>) {
+fn collect(schema: &Value, arguments: &Value, depth: usize, headers: &mut Headers) {
     if depth == MAX_DEPTH {
         return;
     }
@@ -56,9 +54,8 @@ fn collect(schema: &Value, arguments: &Value, depth: usize, headers: &mut Vec<(&
             _ => continue,
         };
         let name = schema["x-mcp-header"].as_str().filter(|name| is_token(name));
-        if let Some(name) = name.and_then(|name| lasting(&format!("mcp-param-{}", name.to_ascii_lowercase())))
-        {
-            headers.push((name, encoded(&text)));
+        if let Some(name) = name {
+            headers.push((format!("mcp-param-{}", name.to_ascii_lowercase()).into(), encoded(&text)));
         }
     }
 }
@@ -87,33 +84,16 @@ pub fn encoded(text: &str) -> String {
     format!("=?base64?{}?=", STANDARD.encode(text))
 }
 
-fn is_token(name: &str) -> bool {
+/// Returns whether a text can be the name of a header.
+pub fn is_token(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(fits)
-}
-
-/// Returns a name of a header that lives as long as the program; each is kept once. `None` where there are too many, or it is none.
-pub fn lasting(name: &str) -> Option<&'static str> {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let name = name.to_ascii_lowercase();
-    if !is_token(&name) {
-        return None;
-    }
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name.as_str()) {
-        return Some(known);
-    }
-    if names.len() >= MAX_NAMES {
-        return None;
-    }
-    let kept: &'static str = name.leak();
-    names.insert(kept);
-    Some(kept)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use zori_core::transport::named_headers;
 
     use super::*;
 
@@ -127,7 +107,7 @@ mod tests {
             [("mcp-param-deep", "x"), ("mcp-param-n", "42"), ("mcp-param-region", "=?base64?IGE=?=")];
         let mut got = of_arguments(&schema, &arguments);
         got.sort();
-        assert_eq!(got, wanted.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(got, named_headers(wanted.map(|(name, value)| (name, value.to_owned()))));
         assert_eq!(misuse(&schema), None);
     }
 

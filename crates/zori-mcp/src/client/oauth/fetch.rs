@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
-use zori_core::transport::{Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport};
+use zori_core::transport::{
+    Addresses, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport, named_headers,
+};
 
 use super::login::LoginError;
 use crate::client::config;
@@ -83,7 +85,7 @@ async fn send(
     let request = HttpRequest {
         method,
         url: url.to_owned(),
-        headers,
+        headers: named_headers(headers),
         body,
         limits: LIMITS,
         redirects: Redirects::SameOrigin,
