@@ -16,7 +16,7 @@ use std::sync::Arc;
 use zori_core::time::Clock;
 use zori_index::{Database, IndexError, ProjectStore};
 
-use crate::memory::VectorSettings;
+use crate::memory::{StorePlace, VectorSettings};
 
 pub use pass::{Pass, Progress};
 pub use places::{CodeQuery, indexed_so_far, search as search_code};
@@ -101,5 +101,11 @@ impl CodeIndexPlace {
         go_on: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Pass, IndexError> {
         pass::run(self, store, clock, go_on)
+    }
+}
+
+impl StorePlace for CodeIndexPlace {
+    fn open(&self) -> Result<ProjectStore, IndexError> {
+        self.open()
     }
 }

@@ -75,7 +75,8 @@ pub use mcp::{
     start_servers as start_mcp_servers,
 };
 pub use memory::{
-    AskedBy, EmbedderSettings, MemoryPlace, MemorySettings, QdrantSettings, Recall, VectorSettings, Vectors,
+    AskedBy, EmbedderSettings, MemoryPlace, MemorySettings, QdrantSettings, Recall, StorePlace,
+    VectorSettings, Vectors,
 };
 pub use mode::{ModeError, ModeGate, Modes};
 pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback};

@@ -20,7 +20,7 @@ use zori_store::{RecordKind, SessionDir, project_root};
 
 pub(crate) use recall::{AutoRecall, Recollection};
 pub(crate) use tools::tools;
-pub use vectors::{AskedBy, EmbedderSettings, QdrantSettings, VectorSettings, Vectors};
+pub use vectors::{AskedBy, EmbedderSettings, QdrantSettings, StorePlace, VectorSettings, Vectors};
 
 /// How the memory of a project is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,6 +149,12 @@ impl MemoryPlace {
     pub fn sync(&self, store: &mut ProjectStore, anew: bool, now: i64) -> Result<Synced, IndexError> {
         let sessions = SessionDir::new(self.sessions.clone());
         store.sync(&self.files(), anew, now, |name| copy::of(&sessions, &SessionId::parse(name).ok()?))
+    }
+}
+
+impl StorePlace for MemoryPlace {
+    fn open(&self) -> Result<ProjectStore, IndexError> {
+        self.open()
     }
 }
 

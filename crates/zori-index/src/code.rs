@@ -117,18 +117,18 @@ impl ProjectStore {
     }
 
     /// Carries changes out, in one transaction.
-    pub fn change_code(&mut self, changes: &[CodeChange], now: i64) -> Result<(), IndexError> {
+    pub fn change_code(&mut self, changes: Vec<CodeChange>, now: i64) -> Result<(), IndexError> {
         if changes.is_empty() {
             return Ok(());
         }
-        self.write(now, |change, project| {
+        self.write(now, move |change, project| {
             changes.iter().try_for_each(|one| carry_out(change, project, one, now))
         })
     }
 
     /// Notes how many files a pass has found, before it reads them.
     pub fn begin_code_pass(&mut self, found: u64, now: i64) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
+        self.write(now, move |change, project| {
             change.execute(
                 "INSERT INTO code_passes (project_id, found) VALUES (?1, ?2)
                  ON CONFLICT (project_id) DO UPDATE SET found = excluded.found WHERE found <> excluded.found",
@@ -140,7 +140,7 @@ impl ProjectStore {
 
     /// Notes that a pass came to its end.
     pub fn end_code_pass(&mut self, now: i64) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
+        self.write(now, move |change, project| {
             change.execute(
                 "UPDATE code_passes SET finished_at = ?2 WHERE project_id = ?1",
                 params![project, now],

@@ -1,12 +1,15 @@
 //! The file `zori.db`: opened for writing with its schema brought up to date, or for reading without a trace.
 
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::IndexError;
+use crate::writer::Writer;
 
 /// What marks a database as ours: `zori` in ASCII.
 const APPLICATION_ID: i64 = 0x7a6f_7269;
@@ -17,7 +20,10 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("plans_and_usage.sql"),
     include_str!("code_schema.sql"),
     include_str!("code_vectors.sql"),
+    include_str!("one_table_of_vectors.sql"),
 ];
+/// The version of the schema that this program knows.
+pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 /// How long a process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often one that was too late asks again; each time somebody else was done meanwhile.
@@ -28,10 +34,10 @@ pub fn database_path(base: &Path) -> PathBuf {
     base.join("zori.db")
 }
 
-/// The database, open.
+/// The database, open: a connection to read with, and the thread that writes, which all that this process has open of the file share.
 #[derive(Debug)]
 pub struct Database {
-    pub(crate) connection: Connection,
+    pub(crate) connection: Reader,
     pub(crate) path: PathBuf,
     /// The copy that is read, where there is one. It goes with the connection.
     _copy: Option<Copy>,
@@ -48,41 +54,34 @@ impl Database {
     }
 
     fn open_locked(path: &Path) -> Result<Self, IndexError> {
-        let failed = IndexError::at(path);
-        let is_new = !path.exists();
-        if let (true, Some(folder)) = (is_new, path.parent()) {
-            make_private(folder).map_err(IndexError::io(folder))?;
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let resolved = path.parent().and_then(|folder| folder.canonicalize().ok());
-        let resolved = match (resolved, path.file_name()) {
-            (Some(folder), Some(name)) => folder.join(name),
-            _ => path.to_owned(),
+        let resolved = resolved(path)?;
+        let writer = Writer::of(&resolved, || open_for_writing(path, &resolved))?;
+        let connection = match writer.idle_reader() {
+            Some(connection) => connection,
+            None => open_for_reading(path, &resolved)?,
         };
-        if is_new {
-            create_private(&resolved).map_err(IndexError::io(path))?;
-        }
-        let connection = Connection::open_with_flags(&resolved, flags).map_err(&failed)?;
-        connection.busy_timeout(PATIENCE).map_err(&failed)?;
+        let connection = Reader { connection: Some(connection), writer: Some(writer) };
+        // Another process may have brought the file to a later version since it was opened.
         check(&connection, path)?;
-        let set = "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;";
-        connection.execute_batch(set).map_err(&failed)?;
-        if connection.is_readonly("main").map_err(&failed)? {
-            return Err(IndexError::ReadOnly(path.to_owned()));
-        }
-        keep_log_beside(&connection).map_err(&failed)?;
-        let mut database = Self { connection, path: path.to_owned(), _copy: None };
-        database.migrate()?;
-        Ok(database)
+        Ok(Self { connection, path: path.to_owned(), _copy: None })
     }
 
     /// Has every commit wait until the disk has it, so that it outlives a loss of power, too (DB-1).
     pub fn synced(self) -> Result<Self, IndexError> {
-        self.connection.execute_batch("PRAGMA synchronous = FULL").map_err(self.failed())?;
+        let failed = self.failed();
+        self.change(move |connection| connection.execute_batch("PRAGMA synchronous = FULL").map_err(failed))?;
         Ok(self)
+    }
+
+    /// Has the thread that writes do something, and waits for it. What was opened for reading cannot be changed.
+    pub(crate) fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, IndexError> + Send + 'static,
+    ) -> Result<T, IndexError> {
+        match &self.connection.writer {
+            Some(writer) => writer.run(work),
+            None => Err(IndexError::ReadOnly(self.path.clone())),
+        }
     }
 
     /// Opens it for reading; nothing is created or changed, not even for a moment (D-33). A database that somebody has open is
@@ -111,22 +110,21 @@ impl Database {
             if copy.is_some() { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
         let flags = access | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let failed = IndexError::at(path);
-        let connection = Connection::open_with_flags(address, flags).map_err(&failed)?;
+        let mut connection = Connection::open_with_flags(address, flags).map_err(&failed)?;
         check(&connection, path)?;
-        let version: i64 =
-            connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(&failed)?;
+        let version = version(&connection).map_err(&failed)?;
         if version == 0 {
             return Err(IndexError::Missing(path.to_owned()));
         }
-        if version < MIGRATIONS.len() as i64 && copy.is_none() {
+        if version < KNOWN && copy.is_none() {
             drop(connection);
             let copy = Copy::make(path, &beside(path, "-wal"), scratch)?;
             return Self::read_at(path, Some(copy), scratch);
         }
-        let mut database = Self { connection, path: path.to_owned(), _copy: copy };
         // An older one is brought up to date in its copy; the file itself by the next write.
-        database.migrate()?;
-        Ok(database)
+        migrate(&mut connection, path)?;
+        let connection = Reader { connection: Some(connection), writer: None };
+        Ok(Self { connection, path: path.to_owned(), _copy: copy })
     }
 
     /// Puts a damaged database aside, so that the next one to write makes a new one; returns where it is. `None` where it is whole after all:
@@ -184,35 +182,102 @@ impl Database {
         }
     }
 
-    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> IndexError {
+    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> IndexError + use<> {
         IndexError::at(&self.path)
     }
+}
 
-    fn migrate(&mut self) -> Result<(), IndexError> {
-        let failed = IndexError::at(&self.path);
-        let version = |connection: &Connection| {
-            connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
-        };
-        if version(&self.connection).map_err(&failed)? == MIGRATIONS.len() as i64 {
-            return Ok(());
-        }
-        let change = self
-            .connection
-            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-            .map_err(&failed)?;
-        // Another process may have been quicker, and a later version than this.
-        let done = version(&change).map_err(&failed)?;
-        let known = MIGRATIONS.len() as i64;
-        if done > known {
-            return Err(IndexError::Newer { path: self.path.clone(), found: done, known });
-        }
-        for statements in &MIGRATIONS[usize::try_from(done).unwrap_or(0)..] {
-            change.execute_batch(statements).map_err(&failed)?;
-        }
-        change.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
-        change.pragma_update(None, "user_version", MIGRATIONS.len() as i64).map_err(&failed)?;
-        change.commit().map_err(&failed)
+/// A connection that reads. It goes back to those that the writer keeps for the next one.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    connection: Option<Connection>,
+    /// `None`: the database was opened for reading.
+    writer: Option<Arc<Writer>>,
+}
+
+impl Deref for Reader {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection.as_ref().expect("it is there until it is dropped")
     }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let (Some(connection), Some(writer)) = (self.connection.take(), &self.writer) {
+            writer.give_back(connection);
+        }
+    }
+}
+
+/// Returns the path of the file without links on the way to its folder, which is made where it is missing.
+fn resolved(path: &Path) -> Result<PathBuf, IndexError> {
+    let Some((folder, name)) = path.parent().zip(path.file_name()) else { return Ok(path.to_owned()) };
+    if !path.exists() {
+        make_private(folder).map_err(IndexError::io(folder))?;
+    }
+    Ok(folder.canonicalize().map_or_else(|_| path.to_owned(), |folder| folder.join(name)))
+}
+
+/// Opens the connection that writes, with the schema brought up to date. `path` is how errors call the file.
+fn open_for_writing(path: &Path, resolved: &Path) -> Result<Connection, IndexError> {
+    let failed = IndexError::at(path);
+    if !path.exists() {
+        create_private(resolved).map_err(IndexError::io(path))?;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let mut connection = Connection::open_with_flags(resolved, flags).map_err(&failed)?;
+    connection.busy_timeout(PATIENCE).map_err(&failed)?;
+    check(&connection, path)?;
+    let set = "PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA synchronous = NORMAL;";
+    connection.execute_batch(set).map_err(&failed)?;
+    if connection.is_readonly("main").map_err(&failed)? {
+        return Err(IndexError::ReadOnly(path.to_owned()));
+    }
+    keep_log_beside(&connection).map_err(&failed)?;
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+/// Opens a connection that reads beside the one that writes.
+fn open_for_reading(path: &Path, resolved: &Path) -> Result<Connection, IndexError> {
+    let failed = IndexError::at(path);
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let connection = Connection::open_with_flags(resolved, flags).map_err(&failed)?;
+    connection.busy_timeout(PATIENCE).map_err(&failed)?;
+    connection.pragma_update(None, "query_only", true).map_err(&failed)?;
+    Ok(connection)
+}
+
+/// Brings the schema up to date, in one transaction.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), IndexError> {
+    let failed = IndexError::at(path);
+    if version(connection).map_err(&failed)? == KNOWN {
+        return Ok(());
+    }
+    let change =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(&failed)?;
+    // Another process may have been quicker, and a later version than this.
+    let done = version(&change).map_err(&failed)?;
+    if done > KNOWN {
+        return Err(IndexError::Newer { path: path.to_owned(), found: done, known: KNOWN });
+    }
+    for statements in &MIGRATIONS[usize::try_from(done).unwrap_or(0)..] {
+        change.execute_batch(statements).map_err(&failed)?;
+    }
+    change.pragma_update(None, "application_id", APPLICATION_ID).map_err(&failed)?;
+    change.pragma_update(None, "user_version", KNOWN).map_err(&failed)?;
+    change.commit().map_err(&failed)
+}
+
+/// Returns the version of the schema.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 /// Returns whether files can be locked where a database is, by locking one of our own.
@@ -272,9 +337,8 @@ fn check(connection: &Connection, path: &Path) -> Result<(), IndexError> {
     if id != APPLICATION_ID && (tables > 0 || version != 0 || id != 0) {
         return Err(IndexError::Foreign(path.to_owned()));
     }
-    let known = MIGRATIONS.len() as i64;
-    if version > known {
-        return Err(IndexError::Newer { path: path.to_owned(), found: version, known });
+    if version > KNOWN {
+        return Err(IndexError::Newer { path: path.to_owned(), found: version, known: KNOWN });
     }
     Ok(())
 }

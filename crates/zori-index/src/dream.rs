@@ -77,7 +77,7 @@ impl ProjectStore {
         if !self.dream_due(gates, now)? {
             return Ok(None);
         }
-        self.write(now, |change, project| {
+        self.write(now, move |change, project| {
             if !due(change, project, gates, now)? {
                 return Ok(None);
             }

@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
+
+/// What SQLite says where the index of its log cannot be mapped into memory.
+const WITHOUT_SHARED_MEMORY: [i32; 3] =
+    [ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_SHMMAP];
 
 /// Why the database cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +29,9 @@ pub enum IndexError {
     /// Its file system cannot lock files, as some network file systems cannot.
     #[error("{} cannot be locked where it is", .0.display())]
     NoLocks(PathBuf),
+    /// Its file system has no memory that processes share, as some network file systems have none.
+    #[error("{} cannot be shared between processes where it is", .0.display())]
+    NoSharedMemory(PathBuf),
     /// It can be read and not written.
     #[error("{} cannot be written", .0.display())]
     ReadOnly(PathBuf),
@@ -49,15 +56,23 @@ impl IndexError {
             Self::NoLocks(_) => {
                 "its file system cannot lock files, as some network file systems cannot: keep the base directory on a local disk"
             }
+            Self::NoSharedMemory(_) => {
+                "its file system has no memory that processes share, as some network file systems have none: keep the base directory on a local disk"
+            }
             Self::ReadOnly(_) => "make the file and its folder writable",
             Self::Failed { .. } => "see what the message says of the file",
         }
     }
 
     /// Returns a function that says what an error of SQLite means for this file.
-    pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
+    pub(crate) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> Self + use<> {
+        let path = path.to_owned();
         move |error| {
-            let path = path.to_owned();
+            let path = path.clone();
+            if error.sqlite_error().is_some_and(|error| WITHOUT_SHARED_MEMORY.contains(&error.extended_code))
+            {
+                return Self::NoSharedMemory(path);
+            }
             match error.sqlite_error_code() {
                 Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
                     Self::Damaged { path, why: error.to_string() }

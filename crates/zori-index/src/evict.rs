@@ -28,7 +28,7 @@ impl ProjectStore {
         if excess == 0 {
             return Ok(0);
         }
-        self.write(now, |change, project| {
+        self.write(now, move |change, project| {
             let mut rows = change.prepare(
                 "SELECT id, max(saved_at, last_accessed), access_count FROM messages
                  WHERE project_id = ?1 AND evicted_at IS NULL",
@@ -54,7 +54,8 @@ impl ProjectStore {
         if ids.is_empty() || self.id.is_none() {
             return Ok(());
         }
-        self.write(now, |change, project| {
+        let ids = ids.to_vec();
+        self.write(now, move |change, project| {
             let mut note = change.prepare_cached(
                 "UPDATE messages SET last_accessed = ?3, access_count = access_count + 1
                  WHERE project_id = ?1 AND id = ?2",

@@ -88,8 +88,9 @@ impl ProjectStore {
     /// Keeps facts, and notes that these messages were looked at. A fact of another message, or without words, is left out; returns how many
     /// were kept.
     pub fn add_facts(&mut self, looked_at: &[i64], facts: &[NewFact], now: i64) -> Result<u64, IndexError> {
-        self.write(now, |change, project| {
-            for id in looked_at {
+        let (looked_at, facts) = (looked_at.to_vec(), facts.to_vec());
+        self.write(now, move |change, project| {
+            for id in &looked_at {
                 change.execute(
                     "UPDATE messages SET extracted_at = ?3 WHERE project_id = ?1 AND id = ?2",
                     params![project, id, now],

@@ -82,17 +82,19 @@ pub struct Claim {
 impl ProjectStore {
     /// Adds a job; returns `None` where there is one of that name.
     pub fn add_job(&mut self, job: &NewJob<'_>, now: i64) -> Result<Option<Job>, IndexError> {
-        let (cron, at, zone) = match &job.when {
+        let (cron, at, zone) = match job.when.clone() {
             When::Cron { line, zone } => (Some(line), None, zone),
-            When::Once { at, zone } => (None, Some(*at), zone),
+            When::Once { at, zone } => (None, Some(at), zone),
         };
         let next = next_slot(&job.when, now);
-        let added = self.write(now, |change, project| {
+        let [name, prompt, created_by, mode] =
+            [job.name, job.prompt, job.created_by, job.mode].map(str::to_owned);
+        let added = self.write(now, move |change, project| {
             change.execute(
                 "INSERT OR IGNORE INTO jobs
                     (project_id, name, cron, run_at, tz, prompt, created_by, mode, created_at, next_run)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                params![project, job.name, cron, at, zone, job.prompt, job.created_by, job.mode, now, next],
+                params![project, name, cron, at, zone, prompt, created_by, mode, now, next],
             )
         })?;
         if added == 0 { Ok(None) } else { self.job(job.name) }
@@ -141,7 +143,8 @@ impl ProjectStore {
         if self.job(name)?.is_none() {
             return Ok(false);
         }
-        let removed = self.write(now, |change, project| {
+        let name = name.to_owned();
+        let removed = self.write(now, move |change, project| {
             change.execute("DELETE FROM jobs WHERE project_id = ?1 AND name = ?2", params![project, name])
         })?;
         Ok(removed > 0)
@@ -160,7 +163,7 @@ impl ProjectStore {
         if self.next_due()?.is_none_or(|due| due > now) {
             return Ok(None);
         }
-        self.write(now, |change, project| {
+        self.write(now, move |change, project| {
             let query = format!(
                 "SELECT {FIELDS} FROM jobs WHERE project_id = ?1 AND next_run <= ?2 ORDER BY next_run, name LIMIT 1"
             );
@@ -181,13 +184,13 @@ impl ProjectStore {
 
     /// Writes down how a run ended.
     pub fn finish(&mut self, claim: &Claim, status: &str, now: i64) -> Result<(), IndexError> {
-        let Claim { job, scheduled_for } = claim;
-        self.write(now, |change, _| {
+        let (job, slot, status) = (claim.job.id, claim.scheduled_for, status.to_owned());
+        self.write(now, move |change, _| {
             change.execute(
                 "UPDATE job_runs SET finished = ?1, status = ?2 WHERE job_id = ?3 AND scheduled_for = ?4",
-                params![now, status, job.id, scheduled_for],
+                params![now, status, job, slot],
             )?;
-            change.execute("UPDATE jobs SET last_status = ?1 WHERE id = ?2", params![status, job.id])?;
+            change.execute("UPDATE jobs SET last_status = ?1 WHERE id = ?2", params![status, job])?;
             Ok(())
         })
     }

@@ -9,7 +9,8 @@ impl ProjectStore {
     /// Takes a lease or renews it until a moment; returns whether `holder` has it now. One of another holder that ran out is taken over, as is
     /// one that ends later than any lease can: the clock went back since.
     pub fn lease(&mut self, name: &str, holder: &str, now: i64, seconds: i64) -> Result<bool, IndexError> {
-        self.write(now, |change, project| {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.write(now, move |change, project| {
             let held = change
                 .query_row(
                     "SELECT holder, until FROM leases WHERE project_id = ?1 AND name = ?2",
@@ -31,7 +32,8 @@ impl ProjectStore {
 
     /// Gives a lease back, if `holder` has it.
     pub fn give_back(&mut self, name: &str, holder: &str, now: i64) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
+        let (name, holder) = (name.to_owned(), holder.to_owned());
+        self.write(now, move |change, project| {
             change.execute(
                 "DELETE FROM leases WHERE project_id = ?1 AND name = ?2 AND holder = ?3",
                 params![project, name, holder],

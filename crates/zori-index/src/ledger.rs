@@ -25,22 +25,27 @@ impl ProjectStore {
     /// Adds what a request used.
     pub fn add_payment(&mut self, paid: &Payment<'_>, now: i64) -> Result<(), IndexError> {
         let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        self.write(now, |change, project| {
+        let session = paid.session.map(str::to_owned);
+        let (provider, model) = (paid.provider.to_owned(), paid.model.to_owned());
+        let tokens = [paid.input, paid.output, paid.cache_read, paid.cache_write].map(count);
+        let cost = paid.cost.map(count);
+        self.write(now, move |change, project| {
+            let [input, output, cache_read, cache_write] = tokens;
             change.execute(
                 "INSERT INTO usage
                     (project_id, session, used_at, provider, model, input, output, cache_read, cache_write, cost)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 params![
                     project,
-                    paid.session,
+                    session,
                     now,
-                    paid.provider,
-                    paid.model,
-                    count(paid.input),
-                    count(paid.output),
-                    count(paid.cache_read),
-                    count(paid.cache_write),
-                    paid.cost.map(count)
+                    provider,
+                    model,
+                    input,
+                    output,
+                    cache_read,
+                    cache_write,
+                    cost
                 ],
             )?;
             Ok(())

@@ -8,7 +8,6 @@
 
 mod code;
 mod code_search;
-mod code_vectors;
 mod database;
 mod dream;
 mod embed;
@@ -20,6 +19,7 @@ mod lease;
 mod ledger;
 mod memory;
 mod plans;
+mod points;
 mod preferences;
 mod project_store;
 mod purge;
@@ -28,10 +28,10 @@ mod slots;
 #[cfg(test)]
 mod tests;
 mod vectors;
+mod writer;
 
 pub use code::{CodeChange, CodeChunk, CodeContent, CodeFile, CodeStatus, CodeSymbol, KnownFile};
 pub use code_search::{CodeHit, CodeQuestion, MappedFile};
-pub use code_vectors::UnembeddedChunk;
 pub use database::{Database, database_path};
 pub use dream::{DreamGates, Dreamt};
 pub use error::IndexError;
@@ -41,8 +41,9 @@ pub use jobs::{Claim, Job, JobRun, NewJob};
 pub use ledger::Payment;
 pub use memory::{Message, SessionCopy, SessionFile, Synced};
 pub use plans::{Plan, PlanStatus, Step, StepStatus};
+pub use points::point_id;
 pub use project_store::{ProjectRow, ProjectStore, project_key, projects};
 pub use purge::{Counts, Kept};
 pub use recall::{Recalled, fitting, wrapped};
 pub use slots::{When, WhenError, day_begins, next_slot, offset, zone_known};
-pub use vectors::{Likeness, Unembedded, VectorKind, built_in_vector, point_id};
+pub use vectors::{Likeness, Unembedded, VectorKind, VectorsOf, built_in_vector};

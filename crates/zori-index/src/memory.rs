@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use crate::embed;
 use crate::error::IndexError;
 use crate::project_store::ProjectStore;
+use crate::vectors::VectorsOf;
 
 /// How much of a message is kept; what is longer is in the session file.
 const MOST_CHARS: usize = 8_000;
@@ -100,11 +101,13 @@ impl ProjectStore {
                 continue;
             };
             // One transaction a session: whoever else writes waits for one file, not for all.
-            self.write(now, |change, project| replace(change, project, file, facts, copy, anew))?;
+            let file = file.clone();
+            self.write(now, move |change, project| replace(change, project, &file, facts, copy, anew))?;
             synced.read += 1;
         }
-        for name in known.keys().filter(|name| !files.iter().any(|file| file.name == **name)) {
-            self.write(now, |change, project| {
+        let is_gone = |name: &String| !files.iter().any(|file| file.name == *name);
+        for name in known.into_keys().filter(is_gone) {
+            self.write(now, move |change, project| {
                 change.execute(
                     "DELETE FROM sessions WHERE project_id = ?1 AND name = ?2",
                     params![project, name],
@@ -143,8 +146,8 @@ impl ProjectStore {
 
     /// Saves a note, and returns its number. The same text again is the same note.
     pub fn save_note(&mut self, text: &str, said_at: &str, now: i64) -> Result<i64, IndexError> {
-        let text = kept(text);
-        self.write(now, |change, project| {
+        let (text, said_at) = (kept(text), said_at.to_owned());
+        self.write(now, move |change, project| {
             let same = change
                 .query_row(
                     "SELECT id FROM messages WHERE project_id = ?1 AND session_id IS NULL AND content = ?2
@@ -155,7 +158,7 @@ impl ProjectStore {
                 .optional()?;
             match same {
                 Some(id) => Ok(id),
-                None => insert(change, project, None, 0, "note", &text, said_at),
+                None => insert(change, project, None, 0, "note", &text, &said_at),
             }
         })
     }
@@ -207,7 +210,8 @@ impl ProjectStore {
         if self.id.is_none() {
             return Ok(Vec::new());
         }
-        let gone = self.write(now, |change, project| {
+        let ids = ids.to_vec();
+        let gone = self.write(now, move |change, project| {
             let mut gone = Vec::new();
             for id in ids {
                 let found = change
@@ -235,13 +239,15 @@ impl ProjectStore {
                     "DELETE FROM messages WHERE project_id = ?1 AND id = ?2",
                     params![project, id],
                 )?;
-                gone.push(*id);
+                gone.push(id);
             }
             Ok(gone)
         })?;
-        let connection = &self.database.connection;
         // Deleted words stay in the log of changes until it is worked off; a reader may keep it from being.
-        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let failed = self.failed();
+        let _ = self.database.change(move |connection| {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)
+        });
         Ok(gone)
     }
 }
@@ -318,9 +324,9 @@ fn insert(
     if let Some(vector) = embed::embed(text) {
         change
             .prepare_cached(
-                "INSERT INTO vectors (project_id, message_id, model, vector) VALUES (?1, ?2, ?3, ?4)",
+                "INSERT INTO vectors (project_id, owner_kind, owner_id, model, vector) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
-            .execute(params![project, id, embed::MODEL, embed::bytes(&vector)])?;
+            .execute(params![project, VectorsOf::Messages.name(), id, embed::MODEL, embed::bytes(&vector)])?;
     }
     Ok(id)
 }

@@ -120,24 +120,26 @@ impl ProjectStore {
             steps.iter().map(|text| Step { text: text.clone(), status: StepStatus::Open }).collect();
         let written = written(&steps);
         let open = PlanStatus::Open;
-        let id = self.write(now, |change, project| {
+        let (session, goal) = (session.to_owned(), goal.to_owned());
+        let row = (session.clone(), goal.clone());
+        let id = self.write(now, move |change, project| {
             change.execute(
                 "INSERT INTO plans (project_id, session, goal, status, steps, created_at, updated_at)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-                params![project, session, goal, open.as_str(), written, now],
+                params![project, row.0, row.1, open.as_str(), written, now],
             )?;
             Ok(change.last_insert_rowid())
         })?;
-        let (session, goal) = (session.to_owned(), goal.to_owned());
         Ok(Plan { id, session, goal, status: open, steps, created_at: now, updated_at: now })
     }
 
     /// Writes down how a plan and its steps stand. One that is gone stays gone.
     pub fn keep_plan(&mut self, plan: &Plan, now: i64) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
+        let (status, steps, id) = (plan.status.as_str(), written(&plan.steps), plan.id);
+        self.write(now, move |change, project| {
             change.execute(
                 "UPDATE plans SET status = ?1, steps = ?2, updated_at = ?3 WHERE project_id = ?4 AND id = ?5",
-                params![plan.status.as_str(), written(&plan.steps), now, project, plan.id],
+                params![status, steps, now, project, id],
             )?;
             Ok(())
         })

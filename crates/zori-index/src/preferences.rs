@@ -14,7 +14,8 @@ impl ProjectStore {
         value: Option<&str>,
         now: i64,
     ) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
+        let (channel, key, value) = (channel.to_owned(), key.to_owned(), value.map(str::to_owned));
+        self.write(now, move |change, project| {
             match value {
                 Some(value) => change.execute(
                     "INSERT INTO channel_preferences (project_id, channel, key, value, updated_at)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
-use crate::database::Database;
+use crate::database::{Database, KNOWN, version};
 use crate::error::IndexError;
 
 /// A project's part of the database.
@@ -67,44 +67,48 @@ impl ProjectStore {
         &self.key
     }
 
-    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> IndexError {
+    pub(crate) fn failed(&self) -> impl Fn(rusqlite::Error) -> IndexError + use<> {
         self.database.failed()
     }
 
-    /// Runs one transaction that writes, with the project's id. It begins `IMMEDIATE`: one that reads first and writes later fails at once
-    /// when somebody else wrote meanwhile.
-    pub(crate) fn write<T>(
+    /// Runs one transaction on the thread that writes, with the project's id. It begins `IMMEDIATE`: one that reads first and writes later fails at
+    /// once when somebody else wrote meanwhile.
+    pub(crate) fn write<T: Send + 'static>(
         &mut self,
         now: i64,
-        work: impl FnOnce(&Transaction<'_>, i64) -> rusqlite::Result<T>,
+        work: impl FnOnce(&Transaction<'_>, i64) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, IndexError> {
-        let failed = IndexError::at(&self.database.path);
-        let change = self
-            .database
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(&failed)?;
-        // A purge may have taken the row away since it was looked up.
-        let known = change
-            .query_row("SELECT id FROM projects WHERE key = ?1", [&self.key], |row| row.get(0))
-            .optional()
-            .map_err(&failed)?;
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let name = Path::new(&self.root).file_name().map(|name| name.to_string_lossy().into_owned());
-                change
-                    .execute(
-                        "INSERT INTO projects (root, name, key, created_at) VALUES (?1, ?2, ?3, ?4)",
-                        params![self.root, name.unwrap_or_default(), self.key, now],
-                    )
-                    .map_err(&failed)?;
-                change.last_insert_rowid()
+        let (path, key, root) = (self.database.path.clone(), self.key.clone(), self.root.clone());
+        let (id, done) = self.database.change(move |connection| {
+            let failed = IndexError::at(&path);
+            let change =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&failed)?;
+            // A later version may have changed what the tables mean since the file was opened.
+            let found = version(&change).map_err(&failed)?;
+            if found != KNOWN {
+                return Err(IndexError::Newer { path, found, known: KNOWN });
             }
-        };
-        let done = work(&change, id).map_err(&failed)?;
-        change.commit().map_err(&failed)?;
+            let id = project(&change, &key, &root, now).map_err(&failed)?;
+            let done = work(&change, id).map_err(&failed)?;
+            change.commit().map_err(&failed)?;
+            Ok((id, done))
+        })?;
         self.id = Some(id);
         Ok(done)
     }
+}
+
+/// Returns the id of a project, whose row is made where there is none: a purge may have taken it away since it was looked up.
+fn project(change: &Transaction<'_>, key: &str, root: &str, now: i64) -> rusqlite::Result<i64> {
+    let known =
+        change.query_row("SELECT id FROM projects WHERE key = ?1", [key], |row| row.get(0)).optional()?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    let name = Path::new(root).file_name().map(|name| name.to_string_lossy().into_owned());
+    change.execute(
+        "INSERT INTO projects (root, name, key, created_at) VALUES (?1, ?2, ?3, ?4)",
+        params![root, name.unwrap_or_default(), key, now],
+    )?;
+    Ok(change.last_insert_rowid())
 }

@@ -74,19 +74,21 @@ impl ProjectStore {
     /// Writes the file anew, so that no byte of what was deleted is left in it (D-35).
     pub fn reclaim(&mut self) -> Result<(), IndexError> {
         let failed = self.failed();
-        let connection = &self.database.connection;
-        for table in full_text_tables(connection).map_err(&failed)? {
-            let rebuild = format!("INSERT INTO {table} ({table}) VALUES ('rebuild')");
-            connection.execute_batch(&rebuild).map_err(&failed)?;
-        }
-        connection.execute_batch("VACUUM").map_err(&failed)?;
-        let busy: i64 =
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(&failed)?;
+        let busy = self.database.change(move |connection| anew(connection).map_err(failed))?;
         match busy {
             0 => Ok(()),
             _ => Err(IndexError::Locked(self.database.path.clone())),
         }
     }
+}
+
+/// Writes the full-text indexes and the file anew, and empties the log. Returns whether somebody kept the log from being emptied, as a number.
+fn anew(connection: &Connection) -> rusqlite::Result<i64> {
+    for table in full_text_tables(connection)? {
+        connection.execute_batch(&format!("INSERT INTO {table} ({table}) VALUES ('rebuild')"))?;
+    }
+    connection.execute_batch("VACUUM")?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
 }
 
 fn count(connection: &Connection, project: Option<i64>) -> rusqlite::Result<(Counts, Kept)> {

@@ -1,8 +1,7 @@
 //! What was said about something: by its words (FTS5, BM25) and by likeness (vectors), both rankings fused by reciprocal rank, cut to a
 //! budget of tokens and wrapped as data that nobody vouches for.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use rusqlite::params;
@@ -11,7 +10,7 @@ use crate::embed;
 use crate::error::IndexError;
 use crate::memory::{Message, tokens};
 use crate::project_store::ProjectStore;
-use crate::vectors::Likeness;
+use crate::vectors::{Likeness, VectorsOf};
 
 /// The constant of reciprocal rank fusion, as its authors have it.
 const RANK_CONSTANT: f64 = 60.0;
@@ -19,8 +18,6 @@ const RANK_CONSTANT: f64 = 60.0;
 const RANKED: usize = 50;
 /// How many words of a question are looked for.
 const MOST_WORDS: usize = 32;
-/// How many of the newest messages are compared by likeness; the words are looked for in all.
-const COMPARED: i64 = 20_000;
 /// How alike a message must be to count, of 127 squared.
 const ALIKE: i32 = 127 * 127 / 5;
 /// What the wrapper of one message takes.
@@ -55,7 +52,7 @@ impl ProjectStore {
     ) -> Result<Vec<Recalled>, IndexError> {
         let alike = match likeness {
             Likeness::BuiltIn => self.by_likeness(question)?,
-            Likeness::Vector(kind, vector) => self.by_vector(kind, vector)?,
+            Likeness::Vector(kind, vector) => self.alike(VectorsOf::Messages, kind, vector)?,
             Likeness::Points(points) => self.by_points(points)?,
         };
         // A model that has made no vectors yet has nothing to say.
@@ -108,30 +105,10 @@ impl ProjectStore {
 
     fn by_likeness(&self, question: &str) -> Result<Vec<i64>, IndexError> {
         let Some(wanted) = embed::embed(question) else { return Ok(Vec::new()) };
-        let failed = self.failed();
-        let mut rows = self
-            .database
-            .connection
-            .prepare(
-                "SELECT message_id, vector FROM vectors WHERE project_id = ?1 AND model = ?2
-                 ORDER BY message_id DESC LIMIT ?3",
-            )
-            .map_err(&failed)?;
-        let mut rows = rows.query(params![self.id, embed::MODEL, COMPARED]).map_err(&failed)?;
-        let mut best = BinaryHeap::new();
-        while let Some(row) = rows.next().map_err(&failed)? {
-            let vector = row.get_ref(1).map_err(&failed)?;
-            let likeness = embed::likeness(&wanted, vector.as_blob().unwrap_or_default());
-            if likeness < ALIKE {
-                continue;
-            }
-            let id: i64 = row.get(0).map_err(&failed)?;
-            best.push(Reverse((likeness, id)));
-            if best.len() > RANKED {
-                best.pop();
-            }
-        }
-        Ok(best.into_sorted_vec().into_iter().map(|Reverse((_, id))| id).collect())
+        self.likest(VectorsOf::Messages, embed::MODEL, |vector| {
+            let likeness = embed::likeness(&wanted, vector);
+            (likeness >= ALIKE).then_some(i64::from(likeness))
+        })
     }
 }
 

@@ -9,6 +9,7 @@ mod memory;
 mod plans;
 mod purge;
 mod vectors;
+mod writer;
 
 use std::path::Path;
 
@@ -20,6 +21,11 @@ const NOW: i64 = 1_800_000_000;
 
 fn store(base: &TempDir, root: &str) -> ProjectStore {
     ProjectStore::new(Database::open(&database_path(base.path())).unwrap(), Path::new(root)).unwrap()
+}
+
+/// Returns a connection of another program, which may do anything.
+fn raw(base: &TempDir) -> rusqlite::Connection {
+    rusqlite::Connection::open(database_path(base.path())).unwrap()
 }
 
 fn file(name: &str, len: u64) -> SessionFile {

@@ -1,22 +1,15 @@
-//! Vectors of models, beside those of the built-in embedder: kept here, or as points in a store outside of which only the references are here.
-//! A vector is known by the model that made it and by its length, and nothing is ever compared with one of another kind.
+//! Vectors of messages and of chunks of code, those of the built-in embedder and those of models. A vector is known by what it is of, by the model
+//! that made it and by its length, and nothing is ever compared with one of another kind. Points in a store outside are in `points.rs`.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use rusqlite::params;
+use rusqlite::{Params, params};
 
 use crate::embed;
 use crate::error::IndexError;
 use crate::project_store::ProjectStore;
-
-/// How many of a ranking count.
-const RANKED: usize = 50;
-/// How many of the newest messages are compared.
-const COMPARED: i64 = 20_000;
-/// How alike a message must be to count.
-const ALIKE: f64 = 0.2;
 
 /// Which vectors are meant: those of a model, of one length.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +24,71 @@ impl VectorKind {
     pub fn built_in() -> Self {
         Self { model: embed::MODEL.to_owned(), dims: embed::DIMENSIONS }
     }
-
-    fn key(&self) -> String {
-        self.to_string()
-    }
 }
 
 impl fmt::Display for VectorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.model, self.dims)
+    }
+}
+
+/// What vectors are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VectorsOf {
+    Messages,
+    /// Chunks of code.
+    Chunks,
+}
+
+/// How the owners of vectors are found, and which of their vectors count.
+struct Owners {
+    /// As the table of vectors has it.
+    name: &'static str,
+    /// The rows, as `o`; what is embedded of them; which of them have vectors, and which come first.
+    rows: &'static str,
+    text: &'static str,
+    condition: &'static str,
+    order: &'static str,
+    /// How many of the newest are compared; -1: all.
+    compared: i64,
+    /// How many of a ranking count, and how alike they must be.
+    ranked: usize,
+    alike: f64,
+}
+
+const MESSAGES: Owners = Owners {
+    name: "message",
+    rows: "messages o",
+    text: "o.content",
+    condition: "o.evicted_at IS NULL",
+    order: "o.id DESC",
+    compared: 20_000,
+    ranked: 50,
+    alike: 0.2,
+};
+
+const CHUNKS: Owners = Owners {
+    name: "chunk",
+    rows: "code_chunks o JOIN code_files f ON f.id = o.file_id",
+    text: "f.path || char(10) || o.text",
+    condition: "TRUE",
+    order: "o.id",
+    compared: -1,
+    ranked: 60,
+    alike: 0.25,
+};
+
+impl VectorsOf {
+    fn owners(self) -> &'static Owners {
+        match self {
+            Self::Messages => &MESSAGES,
+            Self::Chunks => &CHUNKS,
+        }
+    }
+
+    /// Returns what the table of vectors calls the owners.
+    pub(crate) fn name(self) -> &'static str {
+        self.owners().name
     }
 }
 
@@ -49,14 +98,6 @@ pub fn built_in_vector(text: &str) -> Vec<f32> {
         Some(vector) => vector.into_iter().map(f32::from).collect(),
         None => std::iter::once(1.0).chain(std::iter::repeat_n(0.0, embed::DIMENSIONS - 1)).collect(),
     }
-}
-
-/// Returns the number of a message's point outside. A message that changes has another one, so that no point ever stands for two texts.
-pub fn point_id(kind: &VectorKind, message: i64, text: &str) -> i64 {
-    let hash = blake3::hash(format!("{kind}\0{message}\0{text}").as_bytes());
-    let mut first = [0; 8];
-    first.copy_from_slice(&hash.as_bytes()[..8]);
-    i64::from_le_bytes(first) & i64::MAX
 }
 
 /// What a question is compared with messages by, beside its words.
@@ -70,196 +111,133 @@ pub enum Likeness<'a> {
     Points(&'a [i64]),
 }
 
-/// A message that has no vector yet.
+/// A message or a chunk that has no vector yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unembedded {
-    pub message: i64,
+    /// Its number.
+    pub owner: i64,
+    /// What is to be embedded: of a chunk the path of its file, too.
     pub text: String,
 }
 
 impl ProjectStore {
-    /// Returns messages without a vector of this kind, the newest first.
-    pub fn without_vector(&self, kind: &VectorKind, most: usize) -> Result<Vec<Unembedded>, IndexError> {
+    /// Returns what has no vector of this kind: of messages the newest first.
+    pub fn without_vector(
+        &self,
+        of: VectorsOf,
+        kind: &VectorKind,
+        most: usize,
+    ) -> Result<Vec<Unembedded>, IndexError> {
+        let Owners { name, rows, text, condition, order, .. } = of.owners();
         self.unembedded(
-            "SELECT id, content FROM messages m WHERE project_id = ?1 AND evicted_at IS NULL AND NOT EXISTS
-                 (SELECT 1 FROM vectors v WHERE v.project_id = ?1 AND v.model = ?2 AND v.message_id = m.id)
-             ORDER BY id DESC LIMIT ?3",
-            kind,
-            most,
+            &format!(
+                "SELECT o.id, {text} FROM {rows} WHERE o.project_id = ?1 AND {condition} AND NOT EXISTS
+                     (SELECT 1 FROM vectors v WHERE v.project_id = ?1 AND v.owner_kind = ?2 AND v.model = ?3
+                      AND v.owner_id = o.id)
+                 ORDER BY {order} LIMIT ?4"
+            ),
+            params![self.id, name, kind.to_string(), most as i64],
         )
     }
 
-    /// Returns messages without a point of this kind, the newest first.
-    pub fn without_point(&self, kind: &VectorKind, most: usize) -> Result<Vec<Unembedded>, IndexError> {
-        self.unembedded(
-            "SELECT id, content FROM messages m WHERE project_id = ?1 AND evicted_at IS NULL AND NOT EXISTS
-                 (SELECT 1 FROM embeddings e WHERE e.project_id = ?1 AND e.model = ?2 AND e.owner_id = m.id
-                  AND e.owner_kind = 'message' AND e.state = 'stored')
-             ORDER BY id DESC LIMIT ?3",
-            kind,
-            most,
-        )
-    }
-
-    fn unembedded(&self, query: &str, kind: &VectorKind, most: usize) -> Result<Vec<Unembedded>, IndexError> {
+    pub(crate) fn unembedded(&self, query: &str, params: impl Params) -> Result<Vec<Unembedded>, IndexError> {
         let failed = self.failed();
         let mut rows = self.database.connection.prepare(query).map_err(&failed)?;
-        let row = |row: &rusqlite::Row<'_>| Ok(Unembedded { message: row.get(0)?, text: row.get(1)? });
-        let rows = rows.query_map(params![self.id, kind.key(), most as i64], row).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(&failed)
+        let row = |row: &rusqlite::Row<'_>| Ok(Unembedded { owner: row.get(0)?, text: row.get(1)? });
+        rows.query_map(params, row).map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
     }
 
-    /// Keeps vectors of this kind. Those of messages that are gone meanwhile, and those of another length, are left out.
+    /// Keeps vectors of this kind. Those of owners that are gone meanwhile, and those of another length, are left out.
     pub fn put_vectors(
         &mut self,
+        of: VectorsOf,
         kind: &VectorKind,
         vectors: &[(i64, Vec<f32>)],
         now: i64,
     ) -> Result<(), IndexError> {
-        let key = kind.key();
-        self.write(now, |change, project| {
-            let mut put = change.prepare_cached(
-                "INSERT OR REPLACE INTO vectors (project_id, message_id, model, vector)
-                 SELECT project_id, id, ?3, ?4 FROM messages WHERE project_id = ?1 AND id = ?2 AND evicted_at IS NULL",
-            )?;
-            for (message, vector) in vectors.iter().filter(|(_, vector)| vector.len() == kind.dims) {
-                put.execute(params![project, message, key, embed::bytes(&embed::small(vector))])?;
-            }
-            Ok(())
+        let Owners { name, rows, condition, .. } = of.owners();
+        let key = kind.to_string();
+        let fitting = vectors.iter().filter(|(_, vector)| vector.len() == kind.dims);
+        let vectors: Vec<(i64, Vec<u8>)> =
+            fitting.map(|(owner, vector)| (*owner, embed::bytes(&embed::small(vector)))).collect();
+        self.write(now, move |change, project| {
+            let mut put = change.prepare_cached(&format!(
+                "INSERT OR REPLACE INTO vectors (project_id, owner_kind, owner_id, model, vector)
+                 SELECT o.project_id, ?2, o.id, ?4, ?5 FROM {rows} WHERE o.project_id = ?1 AND o.id = ?3 AND {condition}"
+            ))?;
+            vectors
+                .iter()
+                .try_for_each(|(owner, vector)| put.execute(params![project, name, owner, key, vector]).map(drop))
         })
     }
 
-    /// Deletes vectors of all other kinds, but for the built-in one; returns how many.
-    pub fn drop_other_vectors(&mut self, kind: &VectorKind, now: i64) -> Result<u64, IndexError> {
-        let key = kind.key();
+    /// Deletes vectors of all other kinds, but for those of the built-in embedder that every message has; returns how many.
+    pub fn drop_other_vectors(
+        &mut self,
+        of: VectorsOf,
+        kind: &VectorKind,
+        now: i64,
+    ) -> Result<u64, IndexError> {
+        const OTHERS: &str =
+            "FROM vectors WHERE project_id = ?1 AND owner_kind = ?2 AND model NOT IN (?3, ?4)";
+        let (name, key) = (of.name(), kind.to_string());
         let others: bool = self
             .database
             .connection
             .query_row(
-                "SELECT EXISTS (SELECT 1 FROM vectors WHERE project_id = ?1 AND model NOT IN (?2, ?3))",
-                params![self.id, key, embed::MODEL],
+                &format!("SELECT EXISTS (SELECT 1 {OTHERS})"),
+                params![self.id, name, key, embed::MODEL],
                 |row| row.get(0),
             )
             .map_err(self.failed())?;
+        // Who has none writes nothing.
         if !others {
             return Ok(0);
         }
-        self.write(now, |change, project| {
-            let gone = change.execute(
-                "DELETE FROM vectors WHERE project_id = ?1 AND model NOT IN (?2, ?3)",
-                params![project, key, embed::MODEL],
-            )?;
+        self.write(now, move |change, project| {
+            let gone =
+                change.execute(&format!("DELETE {OTHERS}"), params![project, name, key, embed::MODEL])?;
             Ok(gone as u64)
         })
     }
 
-    /// Notes that messages have points of this kind; returns nothing of those that are gone meanwhile: their points are to be deleted.
-    pub fn put_points(
-        &mut self,
-        kind: &VectorKind,
-        points: &[(i64, i64)],
-        now: i64,
-    ) -> Result<(), IndexError> {
-        let (key, dims) = (kind.key(), kind.dims as i64);
-        self.write(now, |change, project| {
-            let mut put = change.prepare_cached(
-                "INSERT OR REPLACE INTO embeddings (project_id, backend_id, owner_kind, owner_id, model, dims, state)
-                 VALUES (?1, ?2, 'message', ?3, ?4, ?5, CASE WHEN EXISTS
-                     (SELECT 1 FROM messages WHERE project_id = ?1 AND id = ?3 AND evicted_at IS NULL)
-                     THEN 'stored' ELSE 'gone' END)",
-            )?;
-            points
-                .iter()
-                .try_for_each(|(message, point)| put.execute(params![project, point, message, key, dims]).map(drop))
+    /// Returns the owners whose vectors of this kind are like a question's, the likest first.
+    pub fn alike(&self, of: VectorsOf, kind: &VectorKind, question: &[f32]) -> Result<Vec<i64>, IndexError> {
+        let (wanted, least) = (embed::small(question), of.owners().alike);
+        self.likest(of, &kind.to_string(), |vector| {
+            let likeness = embed::cosine(&wanted, &embed::stored(vector));
+            // Likeness has an order here: it is between what is asked for and 1.
+            (likeness >= least).then_some((likeness * 1e9) as i64)
         })
     }
 
-    /// Returns points that are to be deleted outside.
-    pub fn gone_points(&self, most: usize) -> Result<Vec<i64>, IndexError> {
-        let failed = self.failed();
-        let mut rows = self
-            .database
-            .connection
-            .prepare("SELECT backend_id FROM embeddings WHERE project_id = ?1 AND state = 'gone' LIMIT ?2")
-            .map_err(&failed)?;
-        let rows = rows.query_map(params![self.id, most as i64], |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(&failed)
-    }
-
-    /// Notes that points were deleted outside.
-    pub fn points_deleted(&mut self, points: &[i64], now: i64) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
-            let mut gone = change.prepare_cached(
-                "DELETE FROM embeddings WHERE project_id = ?1 AND backend_id = ?2 AND state = 'gone'",
-            )?;
-            points.iter().try_for_each(|point| gone.execute(params![project, point]).map(drop))
-        })
-    }
-
-    /// Forgets every reference to points, because the store outside begins anew.
-    pub fn drop_points(&mut self, now: i64) -> Result<(), IndexError> {
-        self.write(now, |change, project| {
-            change.execute("DELETE FROM embeddings WHERE project_id = ?1", [project]).map(drop)
-        })
-    }
-
-    /// Returns whether there are points of another kind than this.
-    pub fn has_other_points(&self, kind: &VectorKind) -> Result<bool, IndexError> {
-        self.database
-            .connection
-            .query_row(
-                "SELECT EXISTS (SELECT 1 FROM embeddings WHERE project_id = ?1 AND model <> ?2)",
-                params![self.id, kind.key()],
-                |row| row.get(0),
-            )
-            .map_err(self.failed())
-    }
-
-    /// Returns the messages of points, in their order; points that are not known, or gone, are left out.
-    pub(crate) fn by_points(&self, points: &[i64]) -> Result<Vec<i64>, IndexError> {
-        let failed = self.failed();
-        let mut row = self
-            .database
-            .connection
-            .prepare(
-                "SELECT owner_id FROM embeddings WHERE project_id = ?1 AND backend_id = ?2 AND state = 'stored'",
-            )
-            .map_err(&failed)?;
-        let mut found = Vec::new();
-        for point in points {
-            let mut rows = row.query(params![self.id, point]).map_err(&failed)?;
-            if let Some(row) = rows.next().map_err(&failed)? {
-                found.push(row.get(0).map_err(&failed)?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Returns the messages whose vectors of this kind are like a question's.
-    pub(crate) fn by_vector(&self, kind: &VectorKind, question: &[f32]) -> Result<Vec<i64>, IndexError> {
-        let (failed, wanted) = (self.failed(), embed::small(question));
+    /// Returns the owners whose vectors of a model get the highest score, the highest first; those without one are left out.
+    pub(crate) fn likest(
+        &self,
+        of: VectorsOf,
+        model: &str,
+        score: impl Fn(&[u8]) -> Option<i64>,
+    ) -> Result<Vec<i64>, IndexError> {
+        let (failed, Owners { name, compared, ranked, .. }) = (self.failed(), of.owners());
         let mut rows = self
             .database
             .connection
             .prepare(
-                "SELECT message_id, vector FROM vectors WHERE project_id = ?1 AND model = ?2
-                 ORDER BY message_id DESC LIMIT ?3",
+                "SELECT owner_id, vector FROM vectors WHERE project_id = ?1 AND owner_kind = ?2 AND model = ?3
+                 ORDER BY owner_id DESC LIMIT ?4",
             )
             .map_err(&failed)?;
-        let mut rows = rows.query(params![self.id, kind.key(), COMPARED]).map_err(&failed)?;
+        let mut rows = rows.query(params![self.id, name, model, compared]).map_err(&failed)?;
         let mut best = BinaryHeap::new();
         while let Some(row) = rows.next().map_err(&failed)? {
             let vector = row.get_ref(1).map_err(&failed)?;
-            let likeness = embed::cosine(&wanted, &embed::stored(vector.as_blob().unwrap_or_default()));
-            if likeness < ALIKE {
-                continue;
-            }
-            // Likeness has an order here: it is between 0.2 and 1.
-            best.push(Reverse(((likeness * 1e9) as i64, row.get::<_, i64>(0).map_err(&failed)?)));
-            if best.len() > RANKED {
-                best.pop();
+            if let Some(score) = score(vector.as_blob().unwrap_or_default()) {
+                best.push(Reverse((score, row.get::<_, i64>(0).map_err(&failed)?)));
+                if best.len() > *ranked {
+                    best.pop();
+                }
             }
         }
-        Ok(best.into_sorted_vec().into_iter().map(|Reverse((_, id))| id).collect())
+        Ok(best.into_sorted_vec().into_iter().map(|Reverse((_, owner))| owner).collect())
     }
 }

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use zori_core::cost::Prices;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::transport::{HttpRequest, Timeouts};
 
@@ -27,28 +26,8 @@ const MAX_ANSWER: usize = 32 << 20;
 /// The longest vector.
 const MAX_DIMS: usize = 16_384;
 
-/// What a million tokens cost at the vendors, in micro-dollars, as of November 2026. An embedder is in no list of models to talk to.
-const PRICES: &[(&[&str], &str, u64)] = &[
-    (OPENAI, "text-embedding-3-small", 20_000),
-    (OPENAI, "text-embedding-3-large", 130_000),
-    (OPENAI, "text-embedding-ada-002", 100_000),
-    (&["gemini"], "gemini-embedding-001", 150_000),
-];
-const OPENAI: &[&str] = &["openai", "openai-chat", "codex"];
 /// How many bytes a token has where a server does not count: fewer than most texts have, so that nothing is free by mistake.
 const BYTES_A_TOKEN: u64 = 3;
-
-/// Returns what an embedder costs, where the user says nothing of it and it is known.
-pub fn prices(facts: &ProviderFacts, model: &str) -> Option<Prices> {
-    let known = PRICES.iter().find(|(names, id, _)| names.contains(&facts.name) && *id == model);
-    known.map(|(_, _, input)| Prices {
-        input: *input,
-        output: 0,
-        cache_read: *input,
-        cache_write: *input,
-        long: None,
-    })
-}
 
 /// Vectors of texts.
 #[derive(Clone, Debug, PartialEq)]

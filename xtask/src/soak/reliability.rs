@@ -258,7 +258,10 @@ const ROWS: &[Row] = &[
     row(
         "DB-5",
         "20 cases",
-        Part(it!["reliability::database"], "locks that are refused, in place of a network file system"),
+        Part(
+            it!["reliability::database"],
+            "locks and shared memory that are refused, in place of a network file system",
+        ),
     ),
     row("DB-6", "every statement", Tests(unit!["zori-index", "a_migration_is_all_or_nothing"])),
     row("DB-7", "16 processes, 200 rounds", Tests(unit!["zori-index", "migrating_at_once"])),

@@ -31,6 +31,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "crates/zori-host/src/memory/vectors.rs",
         "one look into the memory, which a call or a worker waits for",
     ),
+    (
+        "crates/zori-index/src/writer.rs",
+        "writes what a call or a worker waits for, and ends with the last one who has the database open",
+    ),
     ("crates/zori-host/src/schedule.rs", "the work of one call, which waits for it"),
     ("crates/zori-host/src/session.rs", "the end of one session, which waits for it"),
     ("crates/zori-chat/src/screen/outside.rs", "the folder of one `/feedback`, which the chat waits for"),

@@ -131,7 +131,7 @@ impl Batch {
     }
 
     fn write(&mut self, store: &mut ProjectStore, now: i64) -> Result<(), IndexError> {
-        store.change_code(&std::mem::take(&mut self.changes), now)?;
+        store.change_code(std::mem::take(&mut self.changes), now)?;
         self.bytes = 0;
         Ok(())
     }

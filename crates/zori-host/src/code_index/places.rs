@@ -1,6 +1,6 @@
 //! A question in words to places in the code, as a model and people read them.
 
-use zori_index::{CodeHit, CodeQuestion, CodeStatus, IndexError, ProjectStore, VectorKind};
+use zori_index::{CodeHit, CodeQuestion, CodeStatus, IndexError, ProjectStore, VectorKind, VectorsOf};
 use zori_syntax::words;
 
 /// How many lines of a place are shown.
@@ -27,7 +27,7 @@ pub fn search(store: &ProjectStore, query: &CodeQuery<'_>) -> Result<Vec<CodeHit
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let names: Vec<&str> = query.text.split(|c| !is_name(c)).filter(|name| name.len() > 1).collect();
     let alike = match query.likeness {
-        Some((kind, vector)) => store.alike_chunks(kind, vector)?,
+        Some((kind, vector)) => store.alike(VectorsOf::Chunks, kind, vector)?,
         None => Vec::new(),
     };
     let question = CodeQuestion {

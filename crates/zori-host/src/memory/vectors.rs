@@ -10,7 +10,9 @@ use zori_core::secret::{Secret, Secrets};
 use zori_core::time::Clock;
 use zori_core::transport::Transport;
 use zori_core::usage::Usage;
-use zori_index::{IndexError, Likeness, ProjectStore, Unembedded, VectorKind, built_in_vector, point_id};
+use zori_index::{
+    IndexError, Likeness, ProjectStore, Unembedded, VectorKind, VectorsOf, built_in_vector, point_id,
+};
 use zori_providers::catalog::{PriceList, ProviderFacts};
 use zori_providers::embeddings::{self, Embedder};
 use zori_providers::endpoint::Endpoint;
@@ -19,7 +21,6 @@ use zori_providers::qdrant::{Point, Qdrant};
 use zori_redact::Redactor;
 
 use super::MemoryPlace;
-use crate::code_index::CodeIndexPlace;
 use crate::ledger::DailyBudget;
 use crate::model;
 
@@ -64,8 +65,7 @@ pub struct EmbedderSettings {
 impl EmbedderSettings {
     /// Returns what it costs, if that is known.
     pub fn prices(&self) -> Option<Prices> {
-        let own = model::prices(self.facts, &self.base_url, &self.price_list, &self.model);
-        own.or_else(|| embeddings::prices(self.facts, &self.model))
+        model::prices(self.facts, &self.base_url, &self.price_list, &self.model)
     }
 }
 
@@ -91,6 +91,12 @@ impl VectorSettings {
     }
 }
 
+/// Where the store of a project is that vectors are made for.
+pub trait StorePlace: Clone + Send + 'static {
+    /// Opens it for writing.
+    fn open(&self) -> Result<ProjectStore, IndexError>;
+}
+
 /// Makes vectors and compares by them.
 pub struct Vectors {
     embedder: Option<Metered>,
@@ -101,8 +107,7 @@ pub struct Vectors {
     /// Until when nobody is asked.
     paused_until: Mutex<Option<Duration>>,
     said: AtomicBool,
-    /// What is searched, in a word.
-    what: &'static str,
+    of: VectorsOf,
 }
 
 /// A model, and what its requests are counted in.
@@ -169,7 +174,7 @@ impl Vectors {
             return None;
         }
         let collection = format!("zori_{}", zori_index::project_key(&place.project));
-        Some(Arc::new(Self::made(settings, Some(collection), transport, clock, "memory")))
+        Some(Arc::new(Self::made(settings, Some(collection), transport, clock, VectorsOf::Messages)))
     }
 
     /// Returns what makes vectors of code. They are kept in the database; without a model it is the built-in embedder that makes them.
@@ -178,7 +183,7 @@ impl Vectors {
         transport: &Arc<dyn Transport>,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        Arc::new(Self::made(settings, None, transport, clock, "code"))
+        Arc::new(Self::made(settings, None, transport, clock, VectorsOf::Chunks))
     }
 
     /// `collection`: where points are in a server, if they may be there.
@@ -187,7 +192,7 @@ impl Vectors {
         collection: Option<String>,
         transport: &Arc<dyn Transport>,
         clock: Arc<dyn Clock>,
-        what: &'static str,
+        of: VectorsOf,
     ) -> Self {
         let embedder = settings.embedder.as_ref().map(|settings| {
             let endpoint = Endpoint {
@@ -212,7 +217,7 @@ impl Vectors {
             clock,
             paused_until: Mutex::default(),
             said: AtomicBool::new(false),
-            what,
+            of,
         }
     }
 
@@ -235,7 +240,11 @@ impl Vectors {
     /// Returns what is said about a failure, the first time.
     pub fn say_once(&self, why: &str) -> Option<String> {
         let first = !self.said.swap(true, Ordering::Relaxed);
-        first.then(|| format!("Searching {} without vectors of a model: {why}", self.what))
+        let searched = match self.of {
+            VectorsOf::Messages => "memory",
+            VectorsOf::Chunks => "code",
+        };
+        first.then(|| format!("Searching {searched} without vectors of a model: {why}"))
     }
 
     async fn asked(&self, question: &str) -> Result<AskedBy, String> {
@@ -250,8 +259,8 @@ impl Vectors {
         })
     }
 
-    /// Makes what vectors are missing, at most for so many messages, and deletes points of messages that are gone. Returns how many were made.
-    pub async fn catch_up(&self, place: &MemoryPlace, now: i64, most: usize) -> Result<u64, String> {
+    /// Makes what vectors are missing, at most so many, and deletes points of messages that are gone. Returns how many were made.
+    pub async fn catch_up(&self, place: &impl StorePlace, now: i64, most: usize) -> Result<u64, String> {
         if self.is_paused() {
             return Ok(0);
         }
@@ -262,24 +271,24 @@ impl Vectors {
         caught_up
     }
 
-    async fn caught_up(&self, place: &MemoryPlace, now: i64, most: usize) -> Result<u64, String> {
+    async fn caught_up(&self, place: &impl StorePlace, now: i64, most: usize) -> Result<u64, String> {
         // Which kind of vectors a model makes is known when it has made one.
         let (kind, _) = self.embed(&["length"]).await?;
         if let Some(qdrant) = &self.qdrant {
             self.prepare(qdrant, &kind, place, now).await?;
         }
-        let (mut made, in_qdrant) = (0, self.qdrant.is_some());
+        let (mut made, in_qdrant, of) = (0, self.qdrant.is_some(), self.of);
         while made < most as u64 {
             let wanted = kind.clone();
             let batch = (most - made as usize).min(embeddings::BATCH);
             let missing = with_store(place, move |store| match in_qdrant {
                 true => store.without_point(&wanted, batch),
-                false => store.without_vector(&wanted, batch),
+                false => store.without_vector(of, &wanted, batch),
             })
             .await?;
             if missing.is_empty() {
                 let kept = kind.clone();
-                with_store(place, move |store| store.drop_other_vectors(&kept, now)).await?;
+                with_store(place, move |store| store.drop_other_vectors(of, &kept, now)).await?;
                 break;
             }
             made += missing.len() as u64;
@@ -291,62 +300,27 @@ impl Vectors {
         Ok(made)
     }
 
-    /// Makes what vectors of code are missing, at most for so many chunks. Returns how many were made.
-    pub async fn catch_up_code(&self, place: &CodeIndexPlace, now: i64, most: usize) -> Result<u64, String> {
-        if self.is_paused() {
-            return Ok(0);
-        }
-        let made = self.embedded_code(place, now, most).await;
-        if made.is_err() {
-            self.pause();
-        }
-        made
-    }
-
-    async fn embedded_code(&self, place: &CodeIndexPlace, now: i64, most: usize) -> Result<u64, String> {
-        let (kind, _) = self.embed(&["length"]).await?;
-        let mut made = 0;
-        while made < most as u64 {
-            let (wanted, batch) = (kind.clone(), (most - made as usize).min(embeddings::BATCH));
-            let missing = with_code(place, move |store| store.chunks_without_vector(&wanted, batch)).await?;
-            if missing.is_empty() {
-                let kept = kind.clone();
-                with_code(place, move |store| store.drop_other_code_vectors(&kept, now)).await?;
-                break;
-            }
-            made += missing.len() as u64;
-            let texts: Vec<&str> = missing.iter().map(|chunk| chunk.text.as_str()).collect();
-            let (made_kind, vectors) = self.embed(&texts).await?;
-            if made_kind != kind {
-                return Err(format!("{} makes vectors of different lengths", kind.model));
-            }
-            let vectors: Vec<_> = missing.iter().map(|chunk| chunk.chunk).zip(vectors).collect();
-            with_code(place, move |store| store.put_code_vectors(&made_kind, &vectors, now)).await?;
-        }
-        Ok(made)
-    }
-
-    /// Makes the vectors of messages, and keeps them.
+    /// Makes vectors, and keeps them.
     async fn make(
         &self,
         kind: &VectorKind,
         missing: Vec<Unembedded>,
-        place: &MemoryPlace,
+        place: &impl StorePlace,
         now: i64,
     ) -> Result<(), String> {
-        let texts: Vec<&str> = missing.iter().map(|message| message.text.as_str()).collect();
+        let texts: Vec<&str> = missing.iter().map(|one| one.text.as_str()).collect();
         let (made_kind, vectors) = self.embed(&texts).await?;
         if made_kind != *kind {
             return Err(format!("{} makes vectors of different lengths", kind.model));
         }
-        let kind = kind.clone();
+        let (kind, of) = (kind.clone(), self.of);
         let Some(qdrant) = &self.qdrant else {
-            let vectors: Vec<_> = missing.iter().map(|message| message.message).zip(vectors).collect();
-            return with_store(place, move |store| store.put_vectors(&kind, &vectors, now)).await;
+            let vectors: Vec<_> = missing.iter().map(|one| one.owner).zip(vectors).collect();
+            return with_store(place, move |store| store.put_vectors(of, &kind, &vectors, now)).await;
         };
         let ids: Vec<(i64, i64)> = missing
             .iter()
-            .map(|message| (message.message, point_id(&kind, message.message, &message.text)))
+            .map(|message| (message.owner, point_id(&kind, message.owner, &message.text)))
             .collect();
         let points: Vec<Point> =
             ids.iter().zip(vectors).map(|((_, id), vector)| Point { id: *id, vector }).collect();
@@ -359,7 +333,7 @@ impl Vectors {
         &self,
         qdrant: &Qdrant,
         kind: &VectorKind,
-        place: &MemoryPlace,
+        place: &impl StorePlace,
         now: i64,
     ) -> Result<(), String> {
         let (dims, wanted) = (qdrant.dims().await.map_err(|error| error.to_string())?, kind.clone());
@@ -374,7 +348,7 @@ impl Vectors {
         with_store(place, move |store| store.drop_points(now)).await
     }
 
-    async fn delete_gone(&self, qdrant: &Qdrant, place: &MemoryPlace, now: i64) -> Result<(), String> {
+    async fn delete_gone(&self, qdrant: &Qdrant, place: &impl StorePlace, now: i64) -> Result<(), String> {
         loop {
             let gone = with_store(place, |store| store.gone_points(DELETED)).await?;
             if gone.is_empty() {
@@ -418,26 +392,11 @@ impl Vectors {
 
 /// Does something with the database on a thread that may wait.
 async fn with_store<T: Send + 'static>(
-    place: &MemoryPlace,
+    place: &impl StorePlace,
     work: impl FnOnce(&mut ProjectStore) -> Result<T, IndexError> + Send + 'static,
 ) -> Result<T, String> {
     let place = place.clone();
-    blocking(move || work(&mut place.open()?)).await
-}
-
-/// Does the same where the code index is.
-async fn with_code<T: Send + 'static>(
-    place: &CodeIndexPlace,
-    work: impl FnOnce(&mut ProjectStore) -> Result<T, IndexError> + Send + 'static,
-) -> Result<T, String> {
-    let place = place.clone();
-    blocking(move || work(&mut place.open()?)).await
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, IndexError> + Send + 'static,
-) -> Result<T, String> {
-    match tokio::task::spawn_blocking(work).await {
+    match tokio::task::spawn_blocking(move || work(&mut place.open()?)).await {
         Ok(done) => done.map_err(|error: IndexError| error.to_string()),
         Err(_) => Err("a defect".to_owned()),
     }

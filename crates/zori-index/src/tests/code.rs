@@ -52,7 +52,7 @@ fn by_name_by_words_by_kind_and_by_folder() {
         file("src/main.rs", &[("function", "main", 1)], "fn main() { load the config of the heron }"),
         file("docs/x.rs", &[("struct", "Other", 1)], "nothing of interest"),
     ];
-    store.change_code(&changes, NOW).unwrap();
+    store.change_code(changes.into(), NOW).unwrap();
     let load_config = words("load config");
     let ask = CodeQuestion { words: &load_config, names: &["loadConfig"], ..CodeQuestion::default() };
     // All symbols of this test have the same parts, so that the exact name decides.
@@ -74,13 +74,13 @@ fn by_name_by_words_by_kind_and_by_folder() {
 fn files_come_change_and_go() {
     let base = TempDir::new().unwrap();
     let mut store = store(&base, "/a");
-    store.change_code(&[file("a.rs", &[("function", "one", 1)], "heron")], NOW).unwrap();
+    store.change_code(vec![file("a.rs", &[("function", "one", 1)], "heron")], NOW).unwrap();
     store.begin_code_pass(2, NOW).unwrap();
     assert!(!store.code_status().unwrap().is_whole());
     let touched = CodeChange::Touched { path: "a.rs".into(), size: 9, mtime_ns: 8 };
-    store.change_code(&[touched], NOW).unwrap();
+    store.change_code(vec![touched], NOW).unwrap();
     assert_eq!(store.code_files().unwrap()["a.rs"], KnownFile { size: 9, mtime_ns: 8, hash: vec![1; 16] });
-    store.change_code(&[file("a.rs", &[("function", "two", 1)], "stork")], NOW).unwrap();
+    store.change_code(vec![file("a.rs", &[("function", "two", 1)], "stork")], NOW).unwrap();
     let heron = words("heron");
     let ask = CodeQuestion { words: &heron, names: &["one"], ..CodeQuestion::default() };
     // The chunk still has the part `heron` that every chunk of these tests has.
@@ -90,7 +90,7 @@ fn files_come_change_and_go() {
     let status = store.code_status().unwrap();
     assert_eq!((status.files, status.symbols, status.chunks, status.found), (1, 1, 1, 2));
     assert!(status.is_whole());
-    store.change_code(&[CodeChange::Gone("a.rs".into())], NOW).unwrap();
+    store.change_code(vec![CodeChange::Gone("a.rs".into())], NOW).unwrap();
     assert_eq!(found(&store, &ask), [""; 0]);
     assert_eq!(store.code_status().unwrap().symbols, 0);
 }
@@ -100,9 +100,9 @@ fn files_come_change_and_go() {
 fn projects_are_apart_and_clearing_is_thorough() {
     let base = TempDir::new().unwrap();
     let mut a = store(&base, "/a");
-    a.change_code(&[file("a.rs", &[("function", "canaryName", 1)], "canarytext")], NOW).unwrap();
+    a.change_code(vec![file("a.rs", &[("function", "canaryName", 1)], "canarytext")], NOW).unwrap();
     let mut b = store(&base, "/a/b");
-    b.change_code(&[file("b.rs", &[("function", "other", 1)], "stork")], NOW).unwrap();
+    b.change_code(vec![file("b.rs", &[("function", "other", 1)], "stork")], NOW).unwrap();
     let canary = words("canarytext");
     let ask = CodeQuestion { words: &canary, names: &["canaryName"], ..CodeQuestion::default() };
     assert_eq!(found(&b, &ask), [""; 0]);

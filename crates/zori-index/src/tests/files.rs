@@ -37,7 +37,7 @@ fn a_new_one_is_private_and_keeps_no_journal_behind() {
 fn db_1_how_it_is_opened() {
     let base = tempfile::tempdir().unwrap();
     let path = database_path(base.path());
-    let said = |database: &Database| -> Vec<String> {
+    let said = |connection: &rusqlite::Connection| -> Vec<String> {
         let pragmas = [
             "journal_mode",
             "synchronous",
@@ -49,7 +49,7 @@ fn db_1_how_it_is_opened() {
         ];
         let value = |name: &str| -> String {
             let read = |row: &rusqlite::Row<'_>| row.get::<_, rusqlite::types::Value>(0);
-            match database.connection.pragma_query_value(None, name, read).unwrap() {
+            match connection.pragma_query_value(None, name, read).unwrap() {
                 rusqlite::types::Value::Text(text) => text,
                 rusqlite::types::Value::Integer(number) => number.to_string(),
                 other => panic!("{other:?}"),
@@ -63,10 +63,14 @@ fn db_1_how_it_is_opened() {
         let all = ["journal_mode=wal", synchronous].into_iter().chain(fixed).chain([version.as_str()]);
         all.map(str::to_owned).collect::<Vec<_>>()
     };
-    let usual = Database::open(&path).unwrap();
+    let of_writer = |database: Database| database.change(move |connection| Ok(said(connection))).unwrap();
     // 1 is NORMAL, 2 is FULL.
-    assert_eq!(said(&usual), expected("synchronous=1"));
-    assert_eq!(said(&Database::open(&path).unwrap().synced().unwrap()), expected("synchronous=2"));
+    assert_eq!(of_writer(Database::open(&path).unwrap()), expected("synchronous=1"));
+    assert_eq!(of_writer(Database::open(&path).unwrap().synced().unwrap()), expected("synchronous=2"));
+    // A connection that reads changes nothing, whoever tries.
+    let reading = Database::open(&path).unwrap();
+    let refused = reading.connection.execute_batch("DELETE FROM projects").unwrap_err();
+    assert_eq!(refused.sqlite_error_code(), Some(rusqlite::ErrorCode::ReadOnly));
     damage::row("DB-1", "settings as SQLite says them", 2 * 7);
 }
 
@@ -76,13 +80,15 @@ fn db_1_writes_begin_immediately() {
     let base = tempfile::tempdir().unwrap();
     let mut writing = store(&base, "/p");
     writing.save_note("known", "2027-01-01T00:00:00Z", NOW).unwrap();
-    let other = || {
-        let connection = rusqlite::Connection::open(database_path(base.path())).unwrap();
+    let path = database_path(base.path());
+    let other = move || {
+        let connection = rusqlite::Connection::open(&path).unwrap();
         connection.busy_timeout(std::time::Duration::ZERO).unwrap();
         connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(|error| error.sqlite_error_code())
     };
     assert_eq!(other(), Ok(()));
-    let meanwhile = writing.write(NOW, |_, _| Ok(other())).unwrap();
+    let asked = other.clone();
+    let meanwhile = writing.write(NOW, move |_, _| Ok(asked())).unwrap();
     assert_eq!(meanwhile, Err(Some(rusqlite::ErrorCode::DatabaseBusy)));
     assert_eq!(other(), Ok(()));
 }
@@ -154,6 +160,7 @@ fn every_error_has_a_way_on() {
         IndexError::Damaged { path: path(), why: "x".into() },
         IndexError::Locked(path()),
         IndexError::NoLocks(path()),
+        IndexError::NoSharedMemory(path()),
         IndexError::ReadOnly(path()),
         IndexError::Failed { path: path(), why: "x".into() },
     ];

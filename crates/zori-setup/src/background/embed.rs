@@ -1,7 +1,8 @@
 //! Vectors that messages lack are made by the model of `memory.embedder`, and points of messages that are gone are deleted in Qdrant: after another
 //! model was chosen, after a server was down, after sessions went on.
 
-use zori_host::Vectors;
+use tokio::runtime::Runtime;
+use zori_host::{StorePlace, Vectors};
 use zori_providers::embeddings::BATCH;
 
 use super::pace::Pace;
@@ -30,9 +31,13 @@ fn run(project: &Project, pace: &Pace) {
     if synced.is_err() {
         return;
     }
-    // A failure pauses it; the search that is meant to be helped says what is wrong.
+    catch_up(&runtime, &vectors, &project.place, now, pace);
+}
+
+/// Makes vectors batch by batch, until none is missing. A failure pauses it; the search that is meant to be helped says what is wrong.
+pub(super) fn catch_up(runtime: &Runtime, vectors: &Vectors, place: &impl StorePlace, now: i64, pace: &Pace) {
     while pace.go_on() {
-        match runtime.block_on(vectors.catch_up(&project.place, now, BATCH)) {
+        match runtime.block_on(vectors.catch_up(place, now, BATCH)) {
             Ok(made) if made >= BATCH as u64 => {}
             _ => break,
         }

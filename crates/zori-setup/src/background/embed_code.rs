@@ -1,8 +1,8 @@
 //! Vectors that chunks of code lack (`index.vectors = true`), after the code index has followed the files.
 
 use zori_host::Vectors;
-use zori_providers::embeddings::BATCH;
 
+use super::embed;
 use super::pace::Pace;
 use super::{Moment, Project, Switch, Task};
 use crate::code_index;
@@ -31,12 +31,5 @@ fn run(project: &Project, pace: &Pace) {
     let (Ok(transport), Ok(runtime)) = (outside.network.http(), wire_up::runtime()) else { return };
     let vectors = Vectors::of_code(&settings, &transport, project.clock.clone());
     let place = code_index::beside(&project.place, project.sensitive.clone());
-    let now = project.clock.now().0;
-    // A failure pauses it; the search that is meant to be helped says what is wrong.
-    while pace.go_on() {
-        match runtime.block_on(vectors.catch_up_code(&place, now, BATCH)) {
-            Ok(made) if made >= BATCH as u64 => {}
-            _ => break,
-        }
-    }
+    embed::catch_up(&runtime, &vectors, &place, project.clock.now().0, pace);
 }

@@ -23,7 +23,7 @@ use zori_host::{
 };
 use zori_index::{CodeHit, CodeStatus, ProjectStore};
 
-use super::memory::{self, nothing_to_look_for};
+use super::memory::{self, NOTHING, nothing_to_look_for};
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::code_index::{self, place};
@@ -174,7 +174,7 @@ fn build(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let embedded = match vectors_of(cx)? {
         Some(vectors) => {
             let now = (cx.clock.unix_ms() / 1_000) as i64;
-            Some(wire_up::runtime()?.block_on(vectors.catch_up_code(&place, now, usize::MAX)))
+            Some(wire_up::runtime()?.block_on(vectors.catch_up(&place, now, usize::MAX)))
         }
         None => None,
     };
@@ -240,10 +240,8 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let place = place_of(cx)?;
     let store = read(&place)?.filter(|_| place.is_used());
     let Some(store) = store else {
-        let hint = unused(cx);
-        return Ok(Reply::rows(Vec::<Value>::new())
-            .text(hint.clone())
-            .warn(Warning::new("INDEX_UNUSED", hint)));
+        let nothing = Reply::rows(Vec::<Value>::new()).text(NOTHING);
+        return Ok(nothing.warn(Warning::new("INDEX_UNUSED", unused(cx))));
     };
     let below = args.text(&BELOW).map(|path| path.trim_start_matches("./").trim_end_matches('/'));
     let text = args.all(&TEXT).join(" ");
@@ -260,7 +258,7 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     };
     let hits = search_code(&store, &query).map_err(|error| unusable(&error))?;
     let listed = match hits.is_empty() {
-        true => "Nothing fits.".to_owned(),
+        true => NOTHING.to_owned(),
         false => hits.iter().map(|hit| line(hit) + "\n").collect(),
     };
     let status = store.code_status().map_err(|error| unusable(&error))?;

@@ -38,6 +38,8 @@ const IDS: Positional =
 
 /// How many messages a search finds at most.
 const MOST: usize = 200;
+/// What a search says that finds nothing.
+pub(super) const NOTHING: &str = "Nothing fits.";
 /// How much of a message a line of a list shows.
 const SHOWN_CHARS: usize = 100;
 
@@ -170,7 +172,7 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let found = store.search_by(&question, asked_by.likeness(), MOST, None)?;
         Ok(found.into_iter().map(|recalled| recalled.message).collect())
     };
-    let reply = rows(cx, found, "Nothing fits.")?;
+    let reply = rows(cx, found, NOTHING)?;
     Ok(match warning {
         Some(why) => reply.warn(Warning::new("MEMORY_WITHOUT_VECTORS", why)),
         None => reply,
@@ -193,9 +195,8 @@ fn rows(
             "The memory of this project is not in use; `{} memory rebuild` begins it.",
             cx.program.name
         );
-        return Ok(Reply::rows(Vec::<Value>::new())
-            .text(hint.clone())
-            .warn(Warning::new("MEMORY_UNUSED", hint)));
+        let none = Reply::rows(Vec::<Value>::new()).text(nothing);
+        return Ok(none.warn(Warning::new("MEMORY_UNUSED", hint)));
     };
     let messages = find(&store).map_err(|error| unusable(&error))?;
     let behind = store.behind(&place.files()).map_err(|error| unusable(&error))?;

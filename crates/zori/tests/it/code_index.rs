@@ -30,7 +30,7 @@ fn from_files_to_what_is_found() {
     let world = world();
     project(&world);
     insta::assert_snapshot!(world.run(&["index", "search", "load_config"]), @"
-    The code of this project is not indexed; `zori index build` does that.
+    Nothing fits.
     ------- stderr -------
     Warning: The code of this project is not indexed; `zori index build` does that.
     [exit status: 0]

@@ -5,7 +5,9 @@ use zori_testkit::anthropic::{self, Message};
 use zori_testkit::env::TestEnv;
 use zori_testkit::pty::Size;
 use zori_testkit::reply::Reply;
+use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
+use zori_testkit::wait;
 
 use crate::chat::screen::{over, type_line};
 use crate::memory::said;
@@ -263,7 +265,95 @@ fn a_budget_for_a_day_is_for_requests_beside_turns_too() {
     assert_eq!(model.count(), 2, "nothing was sent");
 }
 
-/// COST-1: what an embedder is asked is in the ledger, at the vendor's price, and is refused when the day's budget is spent. One whose price nobody knows
+/// COST-2: so is a compaction.
+#[test]
+fn a_budget_for_a_day_is_for_a_compaction_too() {
+    let long = "y".repeat(6_000);
+    let (world, model) =
+        with_model([anthropic::text(&long).usage(json!({"input_tokens": 10, "output_tokens": 1_500}))]);
+    world.write(world.base().join("config.toml"), "[cost]\nmax_daily_usd = 0.001\n");
+    let mut pty = world.pty(&["--no-save", "--system-prompt", ""], Size::CLASSIC);
+    for (n, line) in ["one", "/compact", ":q"].iter().enumerate() {
+        type_line(&mut pty, n + 1, line);
+    }
+    let screen = over(pty).lines().filter(|line| !line.starts_with("yyyy")).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(screen, @"
+    zori chat (type :q to quit)
+    Model: claude-sonnet-5-5
+    you> one
+    you> /compact
+    Warning: The conversation could not be summarised: Reached the budget of $0.001000 for a day: $0.015020 spent today, in all projects (`cost.max_daily_usd`)
+    you> :q
+    Goodbye!
+    [exit status: 0]
+    ");
+    assert_eq!(model.count(), 1, "nothing was sent");
+}
+
+/// COST-1: what the model of `memory.graph` is asked is in the ledger, and is refused when the day's budget is spent. A dream pass asks no model, and costs
+/// nothing.
+#[test]
+fn a_budget_for_a_day_counts_facts_and_dreams_are_free() {
+    let asks_for_facts =
+        |request: &str| request.contains("You take facts from the record of coding sessions");
+    let server = ModelServer::answering(move |request| match asks_for_facts(&request.json().to_string()) {
+        true => anthropic::text("[]").reply(),
+        false => anthropic::text("Here.").reply(),
+    });
+    let mut world = world();
+    world.use_server(&server);
+    let asked =
+        || (0..server.count()).filter(|at| asks_for_facts(&server.request(*at).json().to_string())).count();
+    let spent = |world: &TestEnv| {
+        let database = zori_index::Database::open(&zori_index::database_path(world.base())).unwrap();
+        zori_index::ProjectStore::new(database, &world.work()).unwrap().spent_since(0).unwrap()
+    };
+    let configure = |world: &TestEnv, most: &str| {
+        let config = format!(
+            "model = \"claude-haiku-4-5\"\n[cost]\nmax_daily_usd = {most}\n\
+             [memory]\ngraph = \"anthropic:claude-haiku-4-5\"\n[memory.dream]\nmin_sessions = 1\n"
+        );
+        world.write(world.base().join("config.toml"), config);
+    };
+    said(&world, "monday", "Where does billing run?", "On Kestrel.");
+    configure(&world, "5");
+    world.run(&["memory", "rebuild"]).success();
+    let trace = world.tmp().join("trace");
+    world.set_var("ZORI_TRACE", &trace);
+    let closed = |worker: &str| {
+        let span = format!("{{\"span\":\"worker.{worker}\",\"event\":\"close\"");
+        std::fs::read_to_string(&trace).unwrap_or_default().matches(&span).count()
+    };
+    // A chat with one turn, which lives until its pass for facts is over.
+    let chat = |world: &TestEnv| {
+        let before = closed("graph");
+        let mut chat = world.start(world.cmd(&["--json", "--no-save"]), Stdin::Open, Stdout::Captured);
+        chat.write_stdin("hi\n").wait_for_stdout("\"cost\"");
+        wait::until("the pass for facts", || closed("graph") > before);
+        chat.close_stdin();
+        chat.finish().success();
+    };
+    chat(&world);
+    assert_eq!((server.count(), asked()), (2, 1));
+    let one = spent(&world) / 2;
+    assert_eq!(spent(&world), 70, "ten tokens in and five out, twice");
+    // The end of a chat has a fifth of a second for the dream, which a busy machine may not give at once.
+    for _ in 0..20 {
+        if closed("dream") == 0 {
+            chat(&world);
+        }
+    }
+    assert!(closed("dream") > 0);
+    assert_eq!(spent(&world), one * server.count() as u64, "a dream is free");
+    // One more turn spends the day's money: what is new is not looked at today.
+    said(&world, "tuesday", "And mail?", "On Merlin.");
+    configure(&world, &format!("{:.6}", (spent(&world) + 1) as f64 / 1e6));
+    let before = (server.count(), asked());
+    chat(&world);
+    assert_eq!((server.count(), asked()), (before.0 + 1, before.1), "the turn alone");
+}
+
+/// COST-1: what an embedder is asked is in the ledger, at the price that the user says, and is refused when the day's budget is spent. One whose price nobody knows
 /// is refused at the start.
 #[test]
 fn a_budget_for_a_day_counts_an_embedder() {
@@ -281,6 +371,10 @@ fn a_budget_for_a_day_counts_an_embedder() {
         format!("[cost]\nmax_daily_usd = {most}\n[memory]\nembedder = \"openai:{model}\"\n")
     };
     world.write(world.base().join("config.toml"), config("text-embedding-3-small", "0.00005"));
+    world.write(
+        world.base().join("prices.toml"),
+        "[\"openai:text-embedding-3-small\"]\ninput = 0.02\noutput = 0\n",
+    );
     let spent = |world: &TestEnv| {
         let database = zori_index::Database::open(&zori_index::database_path(world.base())).unwrap();
         zori_index::ProjectStore::new(database, &world.work()).unwrap().spent_since(0).unwrap()

@@ -36,7 +36,7 @@ fn from_session_files_to_what_is_found() {
     );
     said(&world, "tuesday", "What is for lunch?", "Soup.");
     insta::assert_snapshot!(world.run(&["memory", "search", "lexer"]), @"
-    The memory of this project is not in use; `zori memory rebuild` begins it.
+    Nothing fits.
     ------- stderr -------
     Warning: The memory of this project is not in use; `zori memory rebuild` begins it.
     [exit status: 0]
