@@ -160,7 +160,10 @@ impl Display {
 
     /// Takes a message; what is to be done about it is kept.
     pub fn take(&mut self, msg: Msg<'_>) {
-        let now = self.now();
+        self.take_at(self.now(), msg);
+    }
+
+    fn take_at(&mut self, now: Duration, msg: Msg<'_>) {
         for effect in update::update(&mut self.state, now, msg) {
             match effect {
                 Effect::Input(input) => self.inputs.push_back(input),
@@ -262,9 +265,10 @@ impl Display {
     fn read(&mut self, read: Read) {
         match read {
             Read::Bytes(bytes) => {
-                let events = self.decoder.feed(&bytes);
-                for event in events {
-                    self.term(event);
+                // What was read together came together, however long each key takes here.
+                let came = self.now();
+                for event in self.decoder.feed(&bytes) {
+                    self.term(event, came);
                 }
                 let wait = match (self.decoder.answers_due(), self.decoder.is_half()) {
                     (true, _) => ESCAPE_DUE,
@@ -284,7 +288,7 @@ impl Display {
         }
     }
 
-    fn term(&mut self, event: TermEvent) {
+    fn term(&mut self, event: TermEvent, came: Duration) {
         if let TermEvent::Answer(answer) = &event {
             self.terminal.learn(answer);
             self.state.options.shift_enter = self.terminal.kitty_keys;
@@ -298,7 +302,7 @@ impl Display {
             return;
         }
         if let (Some(face), TermEvent::Key(key)) = (&mut self.face, &event) {
-            self.state.now = self.began.elapsed();
+            self.state.now = came;
             let mut effects = Vec::new();
             if face.panel.key(&mut self.state, *key, &mut effects) {
                 self.effects.extend(effects);
@@ -311,7 +315,7 @@ impl Display {
             self.dirty = Dirty::Now;
             return;
         }
-        self.take(Msg::Term(event));
+        self.take_at(came, Msg::Term(event));
     }
 
     /// The time for something has come.
@@ -320,7 +324,7 @@ impl Display {
         if self.escape.is_some_and(|at| now >= at) {
             self.escape = None;
             if let Some(event) = self.decoder.flush() {
-                self.term(event);
+                self.term(event, self.now());
             }
         }
         if self.resized.is_some_and(|at| now >= at) {
@@ -513,7 +517,7 @@ impl Display {
             });
             // Who has not answered by now never will.
             self.decoder.expect_answers(0);
-            typed.into_iter().for_each(|event| self.term(event));
+            typed.into_iter().for_each(|event| self.term(event, self.now()));
         }
         self.tty.leave();
     }

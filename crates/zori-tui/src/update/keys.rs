@@ -14,11 +14,15 @@ use zori_core::event::NoticeLevel;
 const BURST_GAP: Duration = Duration::from_millis(8);
 /// So many of them are a paste.
 const BURST: usize = 3;
+/// So many are a paste that comes in several pieces, between which a terminal takes its time.
+const LONG_BURST: usize = 256;
+const PIECE_GAP: Duration = Duration::from_millis(60);
 
 /// Takes a key.
 pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let before = state.keys.last;
-    let fast = before.is_some_and(|before| state.now.saturating_sub(before) <= BURST_GAP);
+    let gap = if state.keys.burst >= LONG_BURST { PIECE_GAP } else { BURST_GAP };
+    let fast = before.is_some_and(|before| state.now.saturating_sub(before) <= gap);
     state.keys.burst = if fast { state.keys.burst + 1 } else { 1 };
     state.keys.last = Some(state.now);
     state.hint = None;

@@ -458,6 +458,27 @@ fn fast_keys_are_a_paste_where_nobody_brackets_it() {
     assert_eq!(stage.effects(), [Effect::Prompt("ab\nc".into())]);
 }
 
+/// A long paste that nobody brackets comes in pieces; what ends a line right behind a gap is still of it. After a pause Enter sends.
+#[test]
+fn a_long_paste_has_gaps() {
+    let mut stage = stage();
+    stage.state.options.brackets_pastes = false;
+    let keys = |stage: &mut Stage, count: usize| (0..count).for_each(|_| drop(stage.key_now("x")));
+    keys(&mut stage, 300);
+    stage.now += Duration::from_millis(50);
+    stage.key_now("enter").key_now("y");
+    assert_eq!(stage.effects(), none());
+    stage.now += Duration::from_millis(70);
+    stage.key_now("enter");
+    let text = format!("{}\ny", "x".repeat(300));
+    assert_eq!(stage.effects(), [Effect::Prompt(text)]);
+    // A short one has none.
+    keys(&mut stage, 20);
+    stage.now += Duration::from_millis(50);
+    stage.key_now("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("x".repeat(20))]);
+}
+
 #[test]
 fn the_mode_is_one_key_away() {
     let mut stage = stage();

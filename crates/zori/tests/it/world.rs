@@ -28,11 +28,47 @@ pub fn with_model<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> (Test
     (world, server)
 }
 
+/// What the model reads of commands, without how long they ran. That is told of a second and more, and on a busy machine any command takes so long.
+pub fn timeless(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once(" after ") {
+        out.push_str(before);
+        rest = match behind.split_once(" s").filter(|(number, _)| number.parse::<f64>().is_ok()) {
+            Some((_, behind)) => match out.strip_suffix("exit 0").map(str::len) {
+                // A command that ended well says nothing else of its end.
+                Some(length) => {
+                    out.truncate(length);
+                    behind.strip_prefix('\n').unwrap_or(behind)
+                }
+                None => behind,
+            },
+            None => {
+                out.push_str(" after ");
+                behind
+            }
+        };
+    }
+    out + rest
+}
+
+#[test]
+fn how_long_it_ran_is_left_out() {
+    for (told, left) in [
+        ("exit 0 after 1.2 s\none", "one"),
+        ("exit 3 after 12.0 s\none after 2 s", "exit 3\none"),
+        ("user: tool_result t1 exit 0 after 1.0 s\n(no output)", "user: tool_result t1 (no output)"),
+        ("one after another s", "one after another s"),
+    ] {
+        assert_eq!(timeless(told), left);
+    }
+}
+
 /// What the model reads of a command, taken apart: `stdout`, `stderr`, `exit_code` and `note`, as the envelope has them.
 pub fn command_result(text: &str) -> Value {
+    let text = &timeless(text);
     let (text, note) = match text.split_once("\nnote: ") {
         Some((text, note)) => (text, Some(note)),
-        None => (text, None),
+        None => (text.as_str(), None),
     };
     let (text, stderr) = match text.split_once("stderr:\n") {
         Some((text, stderr)) => (text.strip_suffix('\n').unwrap_or(text), format!("{stderr}\n")),

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use zori_testkit::env::TestEnv;
+use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 use zori_testkit::{anthropic, needs};
 
 use super::row;
-use crate::world::world;
+use crate::world::{timeless, world};
 
 /// Shifts the time of day, and no other clock, by what `SHIM` says: an alternating number of seconds, or a fixed time.
 const SHIM: &str = r#"
@@ -38,6 +39,8 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 "#;
 
 const TEN_YEARS: &str = "315360000";
+/// So long a turn may take: far above what a busy machine needs, and far below what a wait by the wrong clock would be.
+const LONGEST: Duration = Duration::from_secs(240);
 
 fn library(world: &TestEnv) -> Option<PathBuf> {
     let compiler = needs::program("cc")?;
@@ -63,7 +66,8 @@ fn turn(by: Option<&str>) -> Option<(String, Vec<String>, Vec<String>, Duration)
         world.set_var("LD_PRELOAD", library).set_var("SHIM", by);
     }
     let begun = Instant::now();
-    let output = world.run(&["exec", "--session", "s", "--timeout", "600s", "-p", "go"]);
+    let run = world.cmd(&["exec", "--session", "s", "--timeout", "600s", "-p", "go"]);
+    let output = world.start(run, Stdin::Null, Stdout::Captured).within(LONGEST).finish();
     let took = begun.elapsed();
     assert_eq!((output.code(), output.stdout().as_str()), (Some(0), "Done.\n"), "{by:?}: {output}");
     let file = world.read(world.base().join("sessions/s.jsonl"));
@@ -72,7 +76,7 @@ fn turn(by: Option<&str>) -> Option<(String, Vec<String>, Vec<String>, Duration)
     let fields = |name: &str| {
         records.iter().map(|record| record[name].as_str().unwrap_or_default().to_owned()).collect()
     };
-    let sent = world.rewrite().apply(&server.request(3).conversation());
+    let sent = timeless(&world.rewrite().apply(&server.request(3).conversation()));
     Some((sent, fields("type"), fields("ts"), took))
 }
 
@@ -86,7 +90,6 @@ fn the_time_of_day_jumps() {
         let Some((other, types, stamps, took)) = turn(Some(by)) else { return };
         assert_eq!((&other, &types), (&sent, &records), "{by}");
         assert!(took > Duration::from_millis(900), "{by}: the wait before the retry was {took:?}");
-        assert!(took < Duration::from_secs(25), "{by}: it took {took:?}");
         if by == "=0" {
             assert!(
                 stamps.iter().filter(|stamp| !stamp.is_empty()).all(|stamp| stamp.starts_with("1970-01-01")),

@@ -14,7 +14,7 @@ use super::killer::model;
 use super::{oracle, row};
 use crate::processes::{alive, pids, wait_until_gone};
 use crate::sessions::exec_in;
-use crate::world::{in_shell, with_model, with_mounts, world};
+use crate::world::{in_shell, timeless, with_model, with_mounts, world};
 
 /// LOG-8: of processes that start at once on one session some get it, the others are told who has it, and no record is mixed with
 /// another's. Holders are killed on the way.
@@ -144,7 +144,7 @@ fn many_calls_at_once() {
         let results = last["content"].as_array().expect("results");
         assert_eq!(results.len(), 16, "round {round}");
         for (n, result) in results.iter().enumerate() {
-            let text = result["content"].as_str().unwrap_or_default();
+            let text = &timeless(result["content"].as_str().unwrap_or_default());
             assert_eq!(result["tool_use_id"], format!("t{n}"), "round {round}");
             let right = match n {
                 n if n == hangs => text.contains("timed out"),
@@ -185,12 +185,12 @@ fn few_descriptors() {
         }
         let last = model.request(1).messages().pop().expect("a message");
         for result in last["content"].as_array().expect("results") {
-            let text = result["content"].as_str().unwrap_or_default();
+            let text = timeless(result["content"].as_str().unwrap_or_default());
             let fine = text.trim().parse::<u32>().is_ok();
             assert!(fine || text.contains("out of processes, descriptors or memory"), "{limit}: {text}");
         }
         assert_eq!(
-            model.request(2).conversation().lines().last(),
+            timeless(&model.request(2).conversation()).lines().last(),
             Some("user: tool_result last again"),
             "{limit}"
         );

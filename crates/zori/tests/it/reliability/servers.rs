@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use zori_testkit::mcp::{faulty_server, processes_of};
 use zori_testkit::random::cases;
+use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::{anthropic, wait};
 
 use super::row;
@@ -150,7 +151,9 @@ fn restarts_are_bounded() {
     );
     world.write(world.base().join("config.toml"), config);
     let began = Instant::now();
-    world.run(&["exec", "-p", "go", "--no-save"]).success();
+    // The pauses, and five starts of a server on a machine that has other things to do.
+    let run = world.cmd(&["exec", "-p", "go", "--no-save"]);
+    world.start(run, Stdin::Null, Stdout::Captured).within(8 * wait::BOUND).finish().success();
     assert!(began.elapsed() >= Duration::from_secs(7), "it paused: {:?}", began.elapsed());
     let told = |at: usize| {
         model.request(at).messages().pop().expect("messages")["content"][0]["content"].to_string()
