@@ -101,8 +101,9 @@ impl PlainSession {
         parts: Parts,
     ) -> Result<Self, Failure> {
         let Prepared { host, opened, upstream } = prepared;
-        let session =
-            wire_up::start(cx, &host, opened, &upstream, parts(cx, &host.settings)?, Spent::NOTHING)?;
+        let mut own = parts(cx, &host.settings)?;
+        run.dump.follow(&host, &opened.id, &mut own)?;
+        let session = wire_up::start(cx, &host, opened, &upstream, own, Spent::NOTHING)?;
         let redactor = Redactor::new(host.settings.model.secrets.clone());
         let peer = PlainPeer::new(host.settings.permission.answers, redactor, run.rules_file.clone(), client);
         let blocking = Held(Some(BlockingSession::new(session, runtime)));
@@ -207,7 +208,8 @@ impl PlainSession {
         let opened = wire_up::open(&self.host, which, cx.ui)?;
         let messages = opened.history.len();
         self.host.settings.model.name = self.session().model().into();
-        let parts = (self.parts)(cx, &self.host.settings)?;
+        let mut parts = (self.parts)(cx, &self.host.settings)?;
+        self.run.dump.follow(&self.host, &opened.id, &mut parts)?;
         let next = wire_up::start(cx, &self.host, opened, &self.upstream, parts, self.session().spent())?;
         written(self.blocking.replace(next), cx.ui);
         Ok(messages)

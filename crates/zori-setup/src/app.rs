@@ -5,7 +5,6 @@ use zori_redact::Redactor;
 
 use crate::audit::CommandRecord;
 use crate::data_dir::{DataDir, Locations};
-use crate::debug_dump::DebugDump;
 use crate::debug_log::DebugLog;
 use crate::environment::Environment;
 use crate::network::NetworkOptions;
@@ -26,8 +25,6 @@ pub struct App {
     pub network: NetworkOptions,
     /// Log lines, where somebody asks for them.
     pub log: DebugLog,
-    /// Debug dumps, where somebody asks for them.
-    pub dump: DebugDump,
     /// The audit record of this command.
     pub record: CommandRecord,
     /// Whether a word with a slash is a command of the chats: a custom command cannot take its name.

@@ -140,7 +140,7 @@ pub struct RequestArgs {
     pub connect_timeout: Option<Option<Duration>>,
 }
 
-/// Whether the traffic is recorded, or comes from a recording.
+/// Whether the traffic is written down, or comes from a recording.
 #[derive(Clone, Debug, Default)]
 pub struct RecordingArgs {
     /// `--record`.
@@ -149,6 +149,8 @@ pub struct RecordingArgs {
     pub replay: Option<PathBuf>,
     /// `--replay-lenient`.
     pub lenient: bool,
+    /// `--debug-dump`.
+    pub dump: bool,
 }
 
 /// What may run, and who is asked.
@@ -334,6 +336,7 @@ impl LowArgs {
                 record: args.text(&flags::RECORD).map(PathBuf::from),
                 replay: args.text(&flags::REPLAY).map(PathBuf::from),
                 lenient: args.has(&flags::REPLAY_LENIENT),
+                dump: args.has(&flags::DEBUG_DUMP),
             },
             permission: PermissionArgs {
                 mode: text(&flags::PERMISSION_MODE),

@@ -1,6 +1,7 @@
 //! Debug dumps (`--debug-dump`, `/debug-dump`): each request, each response and each result of a tool as a file in
 //! `<project>/.local/debug/<session>`, without secrets (`docs/contracts/debug-dumps.md`). Nothing is written, or made, unless somebody asks.
 
+mod pieces;
 mod transport;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use zori_core::ids::SessionId;
 use zori_core::render::Renderer;
 use zori_core::transport::Transport;
 use zori_host::settings::WorkspaceSettings;
+use zori_host::{FrontendParts, Host};
 use zori_redact::Redactor;
 use zori_store::project_root;
 
@@ -26,7 +28,7 @@ use self::transport::DumpingTransport;
 /// Where dumps are, below a project.
 const FOLDER: &str = ".local/debug";
 
-/// The dumps of a run. Clones share them.
+/// The dumps of a chat or a run: of one session at a time. Clones share them; each tab of the panel has its own.
 #[derive(Clone, Default)]
 pub struct DebugDump(Arc<Shared>);
 
@@ -61,24 +63,26 @@ impl DebugDump {
         self.0.on.load(Ordering::Relaxed)
     }
 
-    /// Says whose dumps follow. What is asked for and cannot be written is refused before anything is sent.
-    pub fn begin(
-        &self,
-        workspace: &WorkspaceSettings,
-        id: &SessionId,
-        redactor: Redactor,
-    ) -> Result<(), Failure> {
+    /// Writes down the session that is about to start. What is asked for and cannot be written is refused before anything is sent.
+    pub fn follow(&self, host: &Host, id: &SessionId, parts: &mut FrontendParts) -> Result<(), Failure> {
+        self.begin(&host.settings.workspace, id, host.redactor())
+            .map_err(|why| Failure::new(&IO_ERROR, why))?;
+        parts.renderers.push(Box::new(ToolResults { dump: self.clone(), inputs: HashMap::new() }));
+        Ok(())
+    }
+
+    fn begin(&self, workspace: &WorkspaceSettings, id: &SessionId, redactor: Redactor) -> Result<(), String> {
         let WorkspaceSettings { root, home, .. } = workspace.clone();
-        let session = Session { root, home, project: OnceLock::new(), id: id.clone(), redactor, next: 0 };
+        let mut session = Session { root, home, project: OnceLock::new(), id: id.clone(), redactor, next: 0 };
         let made = if self.is_on() { session.make().map(drop) } else { Ok(()) };
         *self.session() = Some(session);
-        made.map_err(|why| Failure::new(&IO_ERROR, why))
+        made
     }
 
     /// Switches it on or off; returns where the dumps of this session are.
     pub fn switch(&self, on: bool) -> Result<PathBuf, String> {
-        let session = self.session();
-        let session = session.as_ref().ok_or("there is no session yet")?;
+        let mut session = self.session();
+        let session = session.as_mut().ok_or("there is no session yet")?;
         let folder = if on { session.make()? } else { session.folder() };
         self.0.on.store(on, Ordering::Relaxed);
         Ok(folder)
@@ -87,11 +91,6 @@ impl DebugDump {
     /// Returns a transport that writes down what goes through this one, while it is on.
     pub fn transport(&self, inner: Arc<dyn Transport>) -> Arc<dyn Transport> {
         Arc::new(DumpingTransport::new(inner, self.clone()))
-    }
-
-    /// Returns what writes down results of tools, while it is on.
-    pub fn events(&self) -> Box<dyn Renderer + Send> {
-        Box::new(ToolResults { dump: self.clone(), inputs: HashMap::new() })
     }
 
     /// Returns the number of a request or result, under which its files are; `None` where none are written.
@@ -105,12 +104,17 @@ impl DebugDump {
         Some(session.next - 1)
     }
 
-    /// Writes a file without secrets. One that cannot be written is missing: a run does not end because of it.
+    /// Returns what takes secrets out.
+    fn redactor(&self) -> Redactor {
+        self.session().as_ref().map(|session| session.redactor.clone()).unwrap_or_default()
+    }
+
+    /// Writes a file without secrets. One that cannot be written is missing: a run does not end because of it. What is there stays.
     fn write(&self, number: usize, name: &str, text: &str) {
         let session = self.session();
         let Some(session) = session.as_ref() else { return };
         let path = session.folder().join(format!("{number:04}-{name}"));
-        let file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let _ = file.and_then(|mut file| file.write_all(session.redactor.redact(text).as_bytes()));
     }
 
@@ -128,8 +132,9 @@ impl Session {
         self.project().join(FOLDER).join(self.id.as_str())
     }
 
-    /// Makes the folder, private, and has git overlook it. A link on the way would lead elsewhere (D-36).
-    fn make(&self) -> Result<PathBuf, String> {
+    /// Makes the folder, private, and has git overlook it. A link on the way would lead elsewhere (D-36). Numbers go on behind those
+    /// that earlier runs of the session have left.
+    fn make(&mut self) -> Result<PathBuf, String> {
         let failed = |path: &Path, why: &dyn std::fmt::Display| {
             format!("debug dumps cannot be written to {}: {why}", path.display())
         };
@@ -153,8 +158,16 @@ impl Session {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(&ignored, &error)),
         }
+        self.next = self.next.max(first_free(&folder));
         Ok(folder)
     }
+}
+
+/// Returns the number behind those of all files in a folder.
+fn first_free(folder: &Path) -> usize {
+    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.split_once('-')?.0.parse::<usize>().ok();
+    let taken = fs::read_dir(folder).into_iter().flatten().flatten().filter_map(number);
+    taken.max().map_or(0, |last| last.saturating_add(1))
 }
 
 /// Writes results of tools, each with what was asked.
@@ -187,5 +200,53 @@ impl Renderer for ToolResults {
             _ => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an earlier run of the session left stays, and a link that somebody put there leads nowhere.
+    #[test]
+    fn numbers_go_on() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path().to_owned();
+        let workspace = WorkspaceSettings { root, home: None, temp: PathBuf::new() };
+        let folder = project.path().join(FOLDER).join("s");
+        let run = |text: &str| {
+            let dump = DebugDump::new(true);
+            dump.begin(&workspace, &SessionId::parse("s").unwrap(), Redactor::default()).unwrap();
+            let number = dump.number().unwrap();
+            dump.write(number, "request.json", text);
+            number
+        };
+        assert_eq!([run("one"), run("two")], [0, 1]);
+        std::os::unix::fs::symlink("../../../elsewhere", folder.join("0002-request.json")).unwrap();
+        assert_eq!(run("three"), 3);
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        let files = ["0000-request.json", "0001-request.json", "0003-request.json"];
+        assert_eq!(files.map(read), ["one", "two", "three"]);
+        assert!(!project.path().join("elsewhere").exists());
+    }
+
+    /// Two sessions at once, as tabs have them, each in its own folder.
+    #[test]
+    fn each_has_its_own_folder() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path().to_owned();
+        let workspace = WorkspaceSettings { root, home: None, temp: PathBuf::new() };
+        let begun = |id: &str| {
+            let dump = DebugDump::new(true);
+            dump.begin(&workspace, &SessionId::parse(id).unwrap(), Redactor::default()).unwrap();
+            dump
+        };
+        let (first, second) = (begun("a"), begun("b"));
+        for (dump, text) in [(&second, "of b"), (&first, "of a")] {
+            dump.write(dump.number().unwrap(), "request.json", text);
+        }
+        let read =
+            |id: &str| fs::read_to_string(project.path().join(FOLDER).join(id).join("0000-request.json"));
+        assert_eq!((read("a").unwrap(), read("b").unwrap()), ("of a".to_owned(), "of b".to_owned()));
     }
 }

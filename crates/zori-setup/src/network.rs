@@ -48,9 +48,9 @@ pub enum RecordingMode {
 pub fn open(cx: &AgentCx<'_>, session: &SessionSettings, run: &RunSettings) -> Result<Network, Failure> {
     let address = &session.model.base_url;
     Ok(match &run.recording_mode {
-        RecordingMode::None => Network::live(cx.app.dump.transport(cx.app.network.http_to(address)?)),
+        RecordingMode::None => Network::live(run.dump.transport(cx.app.network.http_to(address)?)),
         RecordingMode::Record(path) => {
-            let transport = cx.app.dump.transport(cx.app.network.http_to(address)?);
+            let transport = run.dump.transport(cx.app.network.http_to(address)?);
             let recorder = Arc::new(recorder(cx, session, path)?);
             Network::recorded(transport, recorder, path.clone())
         }

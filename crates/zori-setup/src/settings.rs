@@ -48,6 +48,7 @@ use crate::child_env::ChildEnv;
 use crate::code_index;
 use crate::config::Config;
 use crate::data_dir::DataDir;
+use crate::debug_dump::DebugDump;
 use crate::error::{BASE_UNUSABLE, SETTING_INVALID};
 use crate::extensions;
 use crate::hooks::HookConfig;
@@ -92,6 +93,8 @@ pub struct RunSettings {
     pub names: ActiveNames,
     /// Whether the traffic is recorded, or replayed.
     pub recording_mode: RecordingMode,
+    /// Requests, responses and results as files, where somebody asks for them.
+    pub dump: DebugDump,
     /// What the user of a replayed run said and showed.
     pub prompts: Vec<Prompt>,
     /// The guidelines' files.
@@ -396,6 +399,7 @@ impl Settings {
             agent_zero,
             names: ActiveNames::of(&config),
             recording_mode: args.recording.record.clone().map_or(RecordingMode::None, RecordingMode::Record),
+            dump: DebugDump::new(args.recording.dump),
             prompts: Vec::new(),
             guidelines: guidelines.loaded,
             rules_file,

@@ -102,8 +102,6 @@ pub fn start(
     if let Some(servers) = host.mcp() {
         servers.require().map_err(|failure| of_required(&failure))?;
     }
-    cx.app.dump.begin(&host.settings.workspace, &opened.id, host.redactor())?;
-    parts.renderers.push(cx.app.dump.events());
     // A line of the log stands before what it is about.
     parts.renderers.splice(..0, cx.app.log.events());
     let session = host.start(opened, upstream, parts, spent_before).map_err(of_session)?;

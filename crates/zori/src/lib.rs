@@ -25,11 +25,9 @@ use zori_contract::path::AbsPath;
 use zori_contract::world::{RunFacts, Started};
 
 use zori_setup::app::App;
-use zori_setup::args::flags;
 use zori_setup::audit::CommandRecord;
 use zori_setup::config::ConfigReader;
 use zori_setup::data_dir::Locations;
-use zori_setup::debug_dump::DebugDump;
 use zori_setup::debug_log::DebugLog;
 use zori_setup::environment::Environment;
 use zori_setup::network::NetworkOptions;
@@ -57,9 +55,8 @@ pub fn main() -> ExitCode {
         let vault_dir = zori_setup::vault::chosen_dir(begin.args, &env);
         let locations = Locations { profile, env: env.clone(), config_file, vault_dir, reader };
         let network = NetworkOptions::new(begin.args, begin.verbosity, &env);
-        let dump = DebugDump::new(begin.args.has(&flags::DEBUG_DUMP));
         let is_slash_command = zori_chat::chat::slash::is_built_in;
-        start(App { profile, env, locations, network, log, dump, record, is_slash_command }, begin)
+        start(App { profile, env, locations, network, log, record, is_slash_command }, begin)
     });
     let code = profile.exit_code(code);
     ending.end(code);

@@ -155,7 +155,7 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     };
     let id = opened.id.as_str().to_owned();
     let wires = ClientWiring { frames: frames.clone(), channel, modes, view };
-    let (parts, last) = start::frontend_parts(
+    let (mut parts, last) = start::frontend_parts(
         cx,
         &args,
         &mut start.introduction,
@@ -164,6 +164,7 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         wires,
         paths,
     )?;
+    start.run.dump.follow(&host, &opened.id, &mut parts)?;
     let mut session = wire_up::start(cx, &host, opened, &upstream, parts, Spent::NOTHING)?;
     if let Some(earlier) = earlier {
         session.rewind(earlier);

@@ -602,7 +602,7 @@ fn debug_dump(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
             return Err(Failure::new(&VALIDATION_ERROR, message));
         }
     };
-    let said = match chat.cx.app.dump.switch(on) {
+    let said = match chat.plain.run.dump.switch(on) {
         Ok(folder) if on => format!("Debug dumps go to {}.", folder.display()),
         Ok(_) => "No debug dumps are written.".to_owned(),
         Err(why) => why,
@@ -645,6 +645,14 @@ mod tests {
         ] {
             assert_eq!(found(line), what, "{line}");
         }
+    }
+
+    #[test]
+    fn the_contract_names_them_all() {
+        let page = include_str!("../../../../docs/contracts/command-line.md");
+        let names = COMMANDS.iter().map(|command| command.names[0]);
+        let missing: Vec<_> = names.filter(|name| !page.contains(&format!("`{name}`"))).collect();
+        assert_eq!(missing, [""; 0]);
     }
 
     #[test]

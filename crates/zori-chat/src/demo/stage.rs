@@ -24,6 +24,7 @@ use zori_setup::agent_zero::project::ActiveNames;
 use zori_setup::args::LowArgs;
 use zori_setup::child_env::ChildEnv;
 use zori_setup::config::Config;
+use zori_setup::debug_dump::DebugDump;
 use zori_setup::environment::Environment;
 use zori_setup::host_failure::of_model;
 use zori_setup::network::RecordingMode;
@@ -135,6 +136,7 @@ impl Demo {
             agent_zero: None,
             names: ActiveNames::of(&Config::default()),
             recording_mode: RecordingMode::None,
+            dump: DebugDump::default(),
             prompts: Vec::new(),
             guidelines: Vec::new(),
             rules_file: None,

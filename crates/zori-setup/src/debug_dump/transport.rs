@@ -11,7 +11,7 @@ use zori_contract::redact;
 use zori_core::BoxFuture;
 use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Transport, TransportFailure};
 
-use super::DebugDump;
+use super::{DebugDump, pieces};
 
 /// How much of a response is kept.
 const MOST: usize = 16 << 20;
@@ -83,7 +83,11 @@ struct Answer {
 impl Drop for Answer {
     fn drop(&mut self) {
         let mut answer = std::mem::take(&mut self.head);
-        answer.insert("body".into(), read(&self.body));
+        let body = match read(&self.body) {
+            Value::String(stream) => pieces::redacted(&stream, &self.dump.redactor()).into(),
+            body => body,
+        };
+        answer.insert("body".into(), body);
         self.dump.write(self.number, "response.json", &pretty(&answer.into()));
     }
 }

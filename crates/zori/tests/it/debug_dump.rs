@@ -56,7 +56,28 @@ fn one_file_for_each_step() {
     );
     let response: Value = serde_json::from_str(&text(&world, "0000-response.json")).expect("it is JSON");
     assert_eq!(response["status"], 200);
-    assert!(response["body"].as_str().is_some_and(|body| body.starts_with("event: message_start\n")));
+    insta::assert_snapshot!(response["body"].as_str().expect("it is text"), @r#"
+    event: message_start
+    data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-haiku-4-5","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":1}}}
+
+    event: content_block_start
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"bash","input":{}}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"command\":\"echo [REDACTED]\"}"}}
+
+    event: content_block_delta
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}
+
+    event: content_block_stop
+    data: {"type":"content_block_stop","index":0}
+
+    event: message_delta
+    data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":5}}
+
+    event: message_stop
+    data: {"type":"message_stop"}
+    "#);
     insta::assert_snapshot!(text(&world, "0001-tool-bash.txt"), @r#"
     bash toolu_1
     {"command":"echo [REDACTED]"}
@@ -66,6 +87,34 @@ fn one_file_for_each_step() {
     for name in ["0000-request.json", "0000-response.json", "0001-tool-bash.txt", "0002-request.json"] {
         assert!(!text(&world, name).contains(&token), "{name}");
     }
+}
+
+/// A session that goes on leaves what it wrote before.
+#[test]
+fn a_session_that_goes_on() {
+    let (world, _model) = with_model(["One.", "Two."].map(anthropic::text));
+    for prompt in ["first", "second"] {
+        world.run(&["exec", "--session", "s", "--debug-dump", "-p", prompt]).success();
+    }
+    insta::assert_snapshot!(tree(&world.work().join(".local")).join("\n"), @"
+    644 .gitignore
+    700 debug
+    700 debug/s
+    600 debug/s/0000-request.json
+    600 debug/s/0000-response.json
+    600 debug/s/0001-request.json
+    600 debug/s/0001-response.json
+    ");
+    let asked = |name: &str| {
+        let request: Value = serde_json::from_str(&text(&world, name)).expect("it is JSON");
+        let messages = request["body"]["messages"].as_array().expect("messages").clone();
+        messages
+            .iter()
+            .map(|message| message["role"].as_str().expect("a role").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(asked("0000-request.json"), ["user"]);
+    assert_eq!(asked("0001-request.json"), ["user", "assistant", "user"]);
 }
 
 /// Without the flag nothing is made; in a session it can be switched.
@@ -107,7 +156,8 @@ fn switched_in_a_session() {
     Error: `/debug-dump maybe`: it takes `on` or `off`
     [exit status: 0]
     "#);
-    assert!(text(&world, "0000-request.json").contains("second"));
+    let request: Value = serde_json::from_str(&text(&world, "0000-request.json")).expect("it is JSON");
+    insta::assert_snapshot!(request["body"]["messages"], @r#"[{"role":"user","content":[{"type":"text","text":"first","cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":[{"type":"text","text":"One."}]},{"role":"user","content":[{"type":"text","text":"second","cache_control":{"type":"ephemeral"}}]}]"#);
 }
 
 /// D-36: what would lead elsewhere is refused before anything is sent.
