@@ -61,13 +61,6 @@ impl Composer {
         }
     }
 
-    /// Puts pasted text in that nobody may find again (KEY-6).
-    pub fn paste_secret(&mut self, text: &str) {
-        let remembered = std::mem::take(&mut self.pastes);
-        self.paste(text);
-        self.pastes = remembered;
-    }
-
     /// Returns a text with the pastes in it as pieces again, and what else is too long to be edited here.
     fn folded(&self, text: &str) -> Vec<Replacement> {
         let mut parts = vec![Replacement::Text(text.to_owned())];
@@ -87,6 +80,13 @@ impl Composer {
         let (width, height, format) = (image.width(), image.height(), image.format().as_str());
         let label = format!("[image {number}: {width}x{height} {format}]");
         self.buffer.insert_atom(Atom { label, text: "".into(), image: Some(image) });
+    }
+
+    /// Puts pasted text in that nobody may find again (KEY-6).
+    pub fn paste_secret(&mut self, text: &str) {
+        let remembered = std::mem::take(&mut self.pastes);
+        self.paste(text);
+        self.pastes = remembered;
     }
 
     /// Takes everything that was typed, and remembers it.
