@@ -1,8 +1,9 @@
 //! The `grep` tool: lines that match a regular expression, in the order of paths and lines.
 //!
-//! This file is the tool and the shape of its result. [`query`] turns arguments into something to search with,
-//! [`search`] searches one file, [`collect`] keeps the first matches of all files.
+//! This file is the tool. [`query`] turns arguments into something to search with, [`search`] searches one file, [`collect`] keeps the first
+//! matches of all files, `bounded` searches no more files than the call wants, and `wire` is the shape of the result.
 
+pub mod bounded;
 pub mod collect;
 pub mod line;
 pub mod query;
@@ -24,6 +25,7 @@ use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput};
 use crate::blocking;
 use crate::def::{Need, Param, ToolDef, Ty};
 use crate::env::ToolEnv;
+use crate::grep::bounded::FilesSearched;
 use crate::grep::collect::{Collector, Cutoff};
 use crate::grep::query::{GrepArgs, Query};
 use crate::grep::search::{Search, SearchError};
@@ -57,6 +59,8 @@ pub const DEF: ToolDef = ToolDef {
         flag("literal", &["fixed_strings"], "the pattern is plain text"),
         int("limit", &["head_limit", "max_matches", "max_results"], "default 200, max 2000"),
         int("offset", &[], "matches to skip"),
+        int("max_files", &[], "search only the first so many files"),
+        int("max_file_bytes", &[], "leave longer files out"),
     ],
 };
 
@@ -116,7 +120,11 @@ fn grep(
     let place = look(&start)?;
     let collector = Collector::new(&query.page, query.mode);
     let (unsearched, withheld) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let mut files = FilesSearched { count: query.bounds.is_set().then_some(1), ..FilesSearched::default() };
     match place {
+        StartKind::File if query.bounds.is_too_long(&start.place) => {
+            files = FilesSearched { count: Some(0), too_long: 1, ..files };
+        }
         StartKind::File => match Search::new(&query, cancel).file(&start.place) {
             Ok(Some(found)) => collector.add(start.place.as_os_str().as_bytes(), found),
             Ok(None) => {}
@@ -140,11 +148,14 @@ fn grep(
                 snapshot,
                 withheld: &withheld,
             };
-            walk.run(cancel, make).map_err(|_| cancelled())?;
+            match query.bounds.is_set() {
+                false => drop(walk.run(cancel, make).map_err(|_| cancelled())?),
+                true => files = bounded::run(&walk, &query, cancel, make())?,
+            }
         }
     }
     let found = collector.finish();
-    let left = NotSearched { unsearched: unsearched.into_inner(), withheld: withheld.into_inner() };
+    let left = NotSearched { unsearched: unsearched.into_inner(), withheld: withheld.into_inner(), files };
     Ok(ToolOutput::success(&wire::data(&env.root, &start, &query, &found, left)))
 }
 

@@ -58,7 +58,8 @@ fn facts(tool: &str, asked: &Map<String, Value>, data: &Value) -> Value {
                 Value::Null => json!("."),
                 path => path,
             };
-            json!({ "query": arg(&["query", "pattern", "text"]), "path": path, "matches": count("matches") })
+            json!({ "query": arg(&["query", "pattern", "text"]), "path": path, "matches": count("matches"),
+                    "files_scanned": data["files_searched"] })
         }
         "write_file" => picked(&["path", "bytes"]),
         "replace_text" => {

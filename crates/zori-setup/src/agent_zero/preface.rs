@@ -430,7 +430,7 @@ fn tool_lines(mode: ModeChoice, shell: &ShellPolicy) -> Vec<String> {
     [
         ("read_file", "path, start_line?, end_line?, max_bytes?", read),
         ("list_files", "path?, max_depth?, max_files?, include_sizes?", read),
-        ("search_text", "query, path?, max_matches?, case_sensitive?", read),
+        ("search_text", "query, path?, max_matches?, max_files?, max_file_bytes?, case_sensitive?", read),
         ("write_file", "path, content", write),
         ("replace_text", "path, old, new, count?", write),
         ("apply_patch", "patch", write),

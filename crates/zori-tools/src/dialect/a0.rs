@@ -6,6 +6,7 @@ use zori_core::tool::ToolKind;
 use super::{Dialect, Entry, Field, Results, Source, entry, layout, own, same};
 use crate::args::ArgsError;
 use crate::def::{Need, Ty};
+use crate::grep::bounded;
 use crate::toolset::ReadBounds;
 
 pub const A0: Dialect = Dialect {
@@ -59,9 +60,8 @@ pub const A0: Dialect = Dialect {
                     },
                     same("path"),
                     own("max_matches", Ty::Int, Need::Optional, "default 50"),
-                    // The search has bounds of its own, which are wider.
-                    own("max_files", Ty::Int, Need::Optional, ""),
-                    own("max_file_bytes", Ty::Int, Need::Optional, ""),
+                    own("max_files", Ty::Int, Need::Optional, "default 2000"),
+                    own("max_file_bytes", Ty::Int, Need::Optional, "default 200000; longer files are left out"),
                     own("case_sensitive", Ty::Flag, Need::Optional, "default false"),
                 ],
             )
@@ -120,6 +120,9 @@ pub const A0: Dialect = Dialect {
 const MAX_PREVIEW: i64 = ReadBounds::DEFAULT.file_bytes as i64;
 const DEPTH: i64 = ReadBounds::DEFAULT.depth as i64;
 const FILES: i64 = ReadBounds::DEFAULT.files as i64;
+/// How many files a search looks into, and how long they may be.
+const SEARCHED_FILES: i64 = 2_000;
+const SEARCHED_BYTES: i64 = 200_000;
 
 /// First and last line become a first line and a number of lines.
 fn lines(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
@@ -154,9 +157,11 @@ fn bounds(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
 
 /// Plain text, by default in any case.
 fn plain_search(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
-    let limit = map.remove("max_matches").and_then(|value| value.as_i64()).unwrap_or(50);
-    map.remove("max_files");
-    map.remove("max_file_bytes");
+    let mut take = |name, usual: i64| map.remove(name).and_then(|value| value.as_i64()).unwrap_or(usual);
+    let (limit, files) = (take("max_matches", 50), take("max_files", SEARCHED_FILES));
+    let bytes = take("max_file_bytes", SEARCHED_BYTES);
+    map.insert("max_files".into(), files.clamp(1, bounded::MOST_FILES).into());
+    map.insert("max_file_bytes".into(), bytes.clamp(1, bounded::MOST_BYTES).into());
     let exact = map.remove("case_sensitive").and_then(|value| value.as_bool()).unwrap_or(false);
     map.insert("limit".into(), limit.clamp(1, 2000).into());
     map.insert("ignore_case".into(), (!exact).into());

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use zori_core::tool::ToolOutput;
 
 use crate::env::ToolEnv;
+use crate::grep::bounded::FileBounds;
 use crate::paths::resolve;
 use crate::walk::filter::Filter;
 use crate::walk::start::{invalid, number};
@@ -51,6 +52,8 @@ pub struct GrepArgs {
     literal: Option<bool>,
     limit: Option<i64>,
     offset: Option<i64>,
+    max_files: Option<i64>,
+    max_file_bytes: Option<i64>,
 }
 
 impl GrepArgs {
@@ -102,6 +105,8 @@ pub struct Query {
     pub page: Page,
     /// File types to keep, if only some.
     pub types: Option<Types>,
+    /// How many files are searched, and how long they may be.
+    pub bounds: FileBounds,
     multiline: bool,
     before: usize,
     after: usize,
@@ -138,6 +143,7 @@ impl Query {
             },
             page: Page { offset, limit },
             types: args.r#type.as_deref().map(types).transpose()?,
+            bounds: FileBounds::new(args.max_files, args.max_file_bytes)?,
             multiline,
             before: number("before", args.before, context, 0..=MAX_CONTEXT)?,
             after: number("after", args.after, context, 0..=MAX_CONTEXT)?,

@@ -289,3 +289,45 @@ fn effects_name_what_is_searched() {
     assert_eq!(tool.effects(&raw(r#"{"pattern":"x"}"#)), [Effect::Read("/w".into())]);
     assert_eq!(tool.effects(&raw(r#"{"pattern":"x","path":"/etc/../usr"}"#)), [Effect::Read("/usr".into())]);
 }
+
+/// The first files in the order of paths, whichever thread is faster; longer ones are no part of that.
+#[test]
+fn only_so_many_files_and_none_too_long() {
+    let tree = Tree::new(&[
+        ("a/1", "x\n"),
+        ("a/2", "x and more\n"),
+        ("b", "y\n"),
+        ("c.rs", "x\n"),
+        ("d", "x\n"),
+    ]);
+    let searched = |args: &str| {
+        let envelope: serde_json::Value = serde_json::from_str(&envelope(&tree, args)).unwrap();
+        let data = &envelope["data"];
+        let found: Vec<_> =
+            data["matches"].as_array().unwrap().iter().map(|found| found["path"].as_str().unwrap()).collect();
+        let rest = ["files_searched", "more_files", "too_long"].map(|name| data[name].to_string()).join(" ");
+        format!("{} | {rest}", found.join(" "))
+    };
+    for (args, wanted) in [
+        (r#"{"pattern":"x"}"#, "a/1 a/2 c.rs d | null null null"),
+        (r#"{"pattern":"x","max_files":5}"#, "a/1 a/2 c.rs d | 5 null null"),
+        (r#"{"pattern":"x","max_files":4}"#, "a/1 a/2 c.rs | 4 true null"),
+        (r#"{"pattern":"x","max_files":1}"#, "a/1 | 1 true null"),
+        (r#"{"pattern":"x","max_file_bytes":2}"#, "a/1 c.rs d | 4 null 1"),
+        (r#"{"pattern":"x","max_file_bytes":2,"max_files":2}"#, "a/1 | 2 true 1"),
+        (r#"{"pattern":"x","glob":"!*.rs","max_files":4}"#, "a/1 a/2 d | 4 null null"),
+        (r#"{"pattern":"x","path":"a/2","max_file_bytes":2}"#, " | 0 null 1"),
+        (r#"{"pattern":"x","path":"a/2","max_file_bytes":11}"#, "a/2 | 1 null null"),
+    ] {
+        for _ in 0..20 {
+            assert_eq!(searched(args), wanted, "{args}");
+        }
+    }
+    for (args, said) in [
+        (r#"{"pattern":"x","max_files":0}"#, "`max_files` must be 1 to 100000"),
+        (r#"{"pattern":"x","max_file_bytes":-1}"#, "`max_file_bytes` must be 1 to 1073741824"),
+    ] {
+        let failed = call(&Grep::new(tree.env()), args);
+        assert_eq!(failed.failure.expect(args).message, said);
+    }
+}

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::grep::bounded::FilesSearched;
 use crate::grep::collect::Collected;
 use crate::grep::line::LineKind;
 use crate::grep::query::{Mode, Query};
@@ -62,6 +63,8 @@ struct End {
     /// How many files have something that is kept back by permissions; left out like the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     withheld: Option<usize>,
+    #[serde(flatten)]
+    files: FilesSearched,
 }
 
 /// How many files are not in the result.
@@ -71,6 +74,8 @@ pub struct NotSearched {
     pub unsearched: usize,
     /// Because permissions keep them back.
     pub withheld: usize,
+    /// Because there were too many of them, or they were too long.
+    pub files: FilesSearched,
 }
 
 /// Returns the page of what was found that the query asks for, as JSON.
@@ -166,7 +171,8 @@ impl Paging {
 
     fn end(&self, left: NotSearched) -> End {
         let told = |count: usize| (!self.more && count > 0).then_some(count);
-        End { truncated: self.more, unsearched: told(left.unsearched), withheld: told(left.withheld) }
+        let (unsearched, withheld) = (told(left.unsearched), told(left.withheld));
+        End { truncated: self.more, unsearched, withheld, files: left.files }
     }
 }
 

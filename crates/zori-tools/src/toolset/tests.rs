@@ -234,6 +234,31 @@ fn the_claude_protocol_reads_plain_text() {
     "##);
 }
 
+/// Chapter 6 of its contract: a search looks into 2000 files of at most 200000 bytes, unless the call says otherwise, and says what it left out.
+#[test]
+fn agent_zero_searches_within_bounds() {
+    let scratch = Scratch::new();
+    for number in 0..2_001 {
+        scratch.put(&format!("f{number:04}"), "nothing\n");
+    }
+    scratch.put("f2000", "hit\n");
+    scratch.put("long", format!("hit\n{}", "x".repeat(199_997)));
+    let set = tools(&scratch, &A0);
+    let first = "(only the first 2000 files were searched; narrow `path` or raise `max_files`)";
+    let long = "(1 longer files were not searched; `max_file_bytes` says how long they may be)";
+    for (args, found) in [
+        (r#"{"query":"hit"}"#, format!("(no matches)\n{first}\n{long}")),
+        (r#"{"query":"hit","max_files":2001}"#, format!("f2000:1: hit\n{long}")),
+        (r#"{"query":"hit","max_files":"9999","max_file_bytes":200001}"#, "f2000:1: hit\nlong:1: hit".to_owned()),
+        (r#"{"query":"hit","max_files":0}"#, first.replace("2000", "1").to_string()),
+    ] {
+        let read = read(&scratch, &set, "search_text", args);
+        let wanted = if found.starts_with("(only") { format!("(no matches)\n{found}\n{long}") } else { found };
+        assert_eq!(read, wanted, "{args}");
+    }
+    set.shutdown();
+}
+
 #[test]
 fn agent_zero_reads_plain_text() {
     let scratch = Scratch::new();
@@ -407,7 +432,7 @@ fn the_a0_dialect() {
     {"type":"object","properties":{"path":{"type":"string","description":"default `.`"},"max_depth":{"type":"integer"},"max_files":{"type":"integer"},"include_sizes":{"type":"boolean","description":"default true"}}}
 
     search_text: Find lines that contain a text.
-    {"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"max_matches":{"type":"integer","description":"default 50"},"max_files":{"type":"integer"},"max_file_bytes":{"type":"integer"},"case_sensitive":{"type":"boolean","description":"default false"}},"required":["query"]}
+    {"type":"object","properties":{"query":{"type":"string"},"path":{"type":"string","description":"file or directory, default `.`"},"max_matches":{"type":"integer","description":"default 50"},"max_files":{"type":"integer","description":"default 2000"},"max_file_bytes":{"type":"integer","description":"default 200000; longer files are left out"},"case_sensitive":{"type":"boolean","description":"default false"}},"required":["query"]}
 
     write_file: Create or overwrite a file. Missing parent directories are created.
     {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}
