@@ -391,7 +391,6 @@ impl Chat<'_, '_> {
     /// lead to.
     fn turn(&mut self, text: String) -> Exit {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
-        self.plain.tell_rights();
         let end = self.plain.turn(prompt, &self.signals);
         self.keep_title();
         self.plan_turn_over(&end);

@@ -219,14 +219,6 @@ impl PlainSession {
         &self.blocking.session
     }
 
-    /// Lets the next context block of an Agent Zero server say what its tools may do by now (CB-5).
-    pub fn tell_rights(&self) {
-        if let Some(setup) = &self.run.agent_zero {
-            let policy = self.session().policy();
-            setup.preface.set_rights(policy.mode, &policy.shell);
-        }
-    }
-
     /// Returns the session, for changes between turns.
     pub fn session_mut(&mut self) -> &mut Session {
         &mut self.blocking.session

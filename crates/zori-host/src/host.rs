@@ -309,6 +309,7 @@ impl Host {
         )
         .with_extensions(settings.extensions.clone())
         .recalling(recall)
+        .telling(settings.permission.told.clone())
         .beside(settings.background.clone()))
     }
 

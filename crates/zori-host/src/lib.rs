@@ -78,7 +78,7 @@ pub use memory::{
     AskedBy, EmbedderSettings, MemoryPlace, MemorySettings, QdrantSettings, Recall, StorePlace,
     VectorSettings, Vectors,
 };
-pub use mode::{ModeError, ModeGate, Modes};
+pub use mode::{ModeError, ModeGate, Modes, TellRights};
 pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback};
 pub use network::{Network, Replay, Track};
 pub use notice::Notice;

@@ -160,10 +160,14 @@ impl Modes {
     }
 }
 
+/// Is told what the tools may do: when a session begins, and whenever that changes.
+pub type TellRights = Arc<dyn Fn(ModeChoice, &ShellPolicy) + Send + Sync>;
+
 /// Decides about a change of the mode.
 #[derive(Clone)]
 pub struct ModeGate {
     modes: Modes,
+    told: Option<TellRights>,
     protocol: Protocol,
     /// Whether `yolo` was permitted when the program started.
     yolo: bool,
@@ -174,7 +178,8 @@ impl ModeGate {
     /// Returns the gate for modes as a protocol names them. `yolo`: whether the mode without questions may come to hold.
     pub fn new(settings: &SessionSettings, protocol: Protocol, yolo: bool) -> Self {
         let child_env = settings.tools.child_env.clone();
-        Self { modes: settings.permission.modes.clone(), protocol, yolo, child_env }
+        let permission = &settings.permission;
+        Self { modes: permission.modes.clone(), told: permission.told.clone(), protocol, yolo, child_env }
     }
 
     /// Returns what a name means, or why it may not hold. Nothing changes.
@@ -186,12 +191,15 @@ impl ModeGate {
         Ok((choice, shell))
     }
 
-    /// Returns the same for the engine: what it takes holds for the environment of commands, too.
+    /// Returns the same for the engine: what it takes holds for the environment of commands, too, and is told.
     pub(crate) fn for_engine(&self) -> ModeLookup {
         let gate = self.clone();
         Arc::new(move |name| {
             let (choice, shell) = gate.check(name).map_err(|error| error.with_hints())?;
             gate.child_env.set_mode(choice.mode);
+            if let Some(told) = &gate.told {
+                told(choice, &shell);
+            }
             Ok((choice, shell))
         })
     }

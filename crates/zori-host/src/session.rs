@@ -28,6 +28,7 @@ use crate::background::{Background, OpenSession};
 use crate::extensions::Extensions;
 use crate::mcp;
 use crate::memory::{AutoRecall, Recollection};
+use crate::mode::TellRights;
 use crate::network::{Network, Track};
 use crate::notice::Notice;
 use crate::peer::{Answers, Peer, PeerRequest};
@@ -58,6 +59,8 @@ pub struct Session {
     tools_changed: bool,
     recall: Option<AutoRecall>,
     background: Option<OpenSession>,
+    /// Who is told what the tools may do.
+    told: Option<TellRights>,
 }
 
 /// How a turn ended.
@@ -132,6 +135,21 @@ impl Session {
             tools_changed: false,
             recall: None,
             background: None,
+            told: None,
+        }
+    }
+
+    /// Tells somebody what the tools may do, now and whenever that changes.
+    pub(crate) fn telling(mut self, told: Option<TellRights>) -> Self {
+        self.told = told;
+        self.tell_rights();
+        self
+    }
+
+    fn tell_rights(&self) {
+        if let Some(told) = &self.told {
+            let policy = self.engine.policy();
+            told(policy.mode, &policy.shell);
         }
     }
 
@@ -434,11 +452,13 @@ impl Session {
     /// Uses another permission mode from the next call on. Whoever calls this speaks for the user.
     pub fn set_mode(&mut self, mode: ModeChoice, shell: ShellPolicy) {
         self.engine.set_mode(mode, shell);
+        self.tell_rights();
     }
 
     /// Lets the shell be used, or not, from the next call on. Whoever calls this speaks for the user.
     pub fn set_shell(&mut self, shell: ShellPolicy) {
         self.engine.set_shell(shell);
+        self.tell_rights();
     }
 
     /// Lets the model think so much from the next request on.

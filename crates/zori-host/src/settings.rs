@@ -31,7 +31,7 @@ use crate::extensions::Extensions;
 use crate::ledger::DailyBudget;
 use crate::mcp::McpSettings;
 use crate::memory::MemorySettings;
-use crate::mode::Modes;
+use crate::mode::{Modes, TellRights};
 use crate::model::ModelSettings;
 use crate::peer::Answers;
 use crate::sandbox::SandboxSettings;
@@ -107,6 +107,7 @@ impl SessionSettings {
                 policy,
                 modes: Modes::unrestricted("the program"),
                 answers: Answers::Nobody,
+                told: None,
             },
             sandbox: SandboxSettings::OFF,
             limits: LimitSettings { run: Limits::NONE, compact_at: CompactAt::DEFAULT, daily: None },
@@ -204,7 +205,7 @@ impl StorageSettings {
 }
 
 /// What may run, and who is asked.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PermissionSettings {
     /// What may run.
     pub policy: Policy,
@@ -212,6 +213,8 @@ pub struct PermissionSettings {
     pub modes: Modes,
     /// Who answers questions about calls.
     pub answers: Answers,
+    /// Who is told what the tools may do, beside the model; `None`: nobody.
+    pub told: Option<TellRights>,
 }
 
 /// How much a session may use.

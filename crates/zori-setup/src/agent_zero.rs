@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zori_core::transport::Timeouts;
+use zori_host::TellRights;
 use zori_providers::agent_zero::{AgentZero, AgentZeroOptions};
 use zori_providers::catalog::{Api, ProviderFacts};
 
@@ -38,6 +39,12 @@ pub struct AgentZeroSetup {
 }
 
 impl AgentZeroSetup {
+    /// Returns who has to know what the tools may do: the next context block says it (CB-5).
+    pub fn told(&self) -> TellRights {
+        let preface = self.preface.clone();
+        Arc::new(move |mode, shell| preface.set_rights(mode, shell))
+    }
+
     /// Returns the limits of a request: an agent's run takes as long as it takes (REQ-8).
     pub fn limits(&self, usual: Timeouts) -> Timeouts {
         Timeouts { connect: usual.connect, first_byte: self.timeout, idle: self.timeout, pings: None }

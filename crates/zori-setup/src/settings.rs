@@ -353,6 +353,7 @@ impl Settings {
                     true => Answers::Yes,
                     false => Answers::Nobody,
                 },
+                told: agent_zero.as_ref().map(AgentZeroSetup::told),
             },
             sandbox,
             limits: LimitSettings {

@@ -42,7 +42,6 @@ impl Screen<'_, '_> {
     /// Shows that a turn begins; returns its prompt with all that goes along.
     pub(super) fn before_turn(&mut self, prompt: Prompt) -> Prompt {
         let mut prompt = prompt;
-        self.chat.plain.tell_rights();
         prompt.images.extend(std::mem::take(&mut self.chat.attached));
         let asked = prompt.clone();
         let title = &mut self.display.state.facts.title;

@@ -184,3 +184,104 @@ fn panel() {
         shown
     });
 }
+
+/// CB-5: what the tools may do is said as it is when the message goes out, whoever changed the mode.
+#[track_caller]
+fn check_rights(play: impl Fn(&TestEnv)) {
+    let server = agent_zero::start(Version::Old, |count, _| format!("answer {count}"));
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+    world.set_var("AGENTZERO_API_KEY", KEY);
+    world.set_var("AGENTZERO_KEEPALIVE_SECONDS", "0");
+    world.write("notes.txt", "alpha\n");
+    play(&world);
+    let told: Vec<Vec<String>> = server
+        .requests()
+        .iter()
+        .map(|request| {
+            let text = request.json()["message"].as_str().unwrap_or_default().to_owned();
+            let lines = text.lines().filter(|line| {
+                line.starts_with("security_mode: ") || line.starts_with("- read_file") || line.starts_with("USER: ")
+            });
+            lines.map(str::to_owned).collect()
+        })
+        .collect();
+    let read = |tag: &str| format!("- read_file(path, start_line?, end_line?, max_bytes?) [{tag}]");
+    assert_eq!(
+        told,
+        [
+            vec!["security_mode: balanced".to_owned(), read("auto"), "USER: one".to_owned()],
+            // It is no news that nothing has changed.
+            Vec::new(),
+            vec!["security_mode: paranoid".to_owned(), read("approval"), "USER: three".to_owned()],
+        ]
+    );
+}
+
+#[test]
+fn rights_in_json_lines() {
+    check_rights(|world| {
+        let mut run = world.start(world.cmd(&[&["--json"], &PROVIDER[..]].concat()), Stdin::Open, Stdout::Captured);
+        run.write_stdin("one\n").wait_for_stdout("answer 1");
+        run.write_stdin("two\n").wait_for_stdout("answer 2");
+        run.write_stdin("/mode paranoid\n").write_stdin("three\n").wait_for_stdout("answer 3");
+        run.close_stdin();
+        let output = run.finish();
+        assert_eq!(output.code(), Some(0), "{output}");
+    });
+}
+
+#[test]
+fn rights_in_the_claude_protocol() {
+    check_rights(|world| {
+        let mut run = stream_json::start(world, &PROVIDER);
+        let said = |count: usize| move |run: &zori_testkit::running::Running| run.stdout().matches("{\"type\":\"result\"").count() == count;
+        run.write_stdin(stream_json::user("one"));
+        run.wait_until("the first answer", said(1));
+        run.write_stdin(stream_json::user("two"));
+        run.wait_until("the second answer", said(2));
+        let change = json!({"type": "control_request", "request_id": "m",
+                            "request": {"subtype": "set_permission_mode", "mode": "paranoid"}});
+        run.write_stdin(format!("{change}\n"));
+        run.wait_until("the change", |run| run.stdout().contains("control_response"));
+        run.write_stdin(stream_json::user("three"));
+        run.wait_until("the third answer", said(3));
+        run.close_stdin();
+        let output = run.finish();
+        assert_eq!(output.code(), Some(0), "{output}");
+    });
+}
+
+/// The same before the first prompt, when there is no session yet.
+#[test]
+fn rights_before_the_first_prompt_of_the_claude_protocol() {
+    let server = agent_zero::start(Version::Old, |count, _| format!("answer {count}"));
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+    world.set_var("AGENTZERO_API_KEY", KEY);
+    let mut run = stream_json::start(&world, &PROVIDER);
+    let change = json!({"type": "control_request", "request_id": "m",
+                        "request": {"subtype": "set_permission_mode", "mode": "paranoid"}});
+    run.write_stdin(format!("{change}\n"));
+    run.wait_until("the change", |run| run.stdout().contains("control_response"));
+    run.write_stdin(stream_json::user("one"));
+    run.wait_until("the answer", |run| run.stdout().contains("{\"type\":\"result\""));
+    run.close_stdin();
+    assert_eq!(run.finish().code(), Some(0));
+    let message = server.requests()[0].json()["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message.lines().any(|line| line == "security_mode: paranoid"), "{message}");
+}
+
+#[test]
+fn rights_in_editors() {
+    check_rights(|world| {
+        let mut editor = Editor::with_session(world, &["--provider", "agent-zero"]);
+        editor.turn("one");
+        editor.turn("two");
+        let session = editor.session().to_owned();
+        let (_, set) = editor.call("session/set_mode", json!({"sessionId": session, "modeId": "paranoid"}));
+        assert_eq!(set["result"], json!({}), "{set}");
+        editor.turn("three");
+        editor.hang_up();
+    });
+}
