@@ -71,6 +71,9 @@ pub enum Block {
     ToolResult(ToolResult),
 }
 
+/// The start of a text that holds the instructions of a skill. Such a text outlives the messages around it (SK-5).
+pub const SKILL_HEAD: &str = "[skill ";
+
 /// Reasoning of the model. The text is empty if the provider hides it.
 #[derive(Clone, Debug)]
 pub struct Thinking {

@@ -215,7 +215,8 @@ impl<S: Sink + 'static> Engine<S> {
         let cut = cut::cut_to_fit(base, None, fits);
         let needed = !fits(cut.as_ref().map_or(base, |cut| cut.view.as_slice()));
         // Where the prompts alone are too long, nothing is gained by losing the rest.
-        let helps = || fits(&older::replace_with_note(base, base.len(), String::new()));
+        let all_left_out = || older::replace_with_note(base, base.len(), String::new());
+        let helps = || fits(&older::without_skills(&all_left_out()));
         if needed && helps() { older::all(base) } else { None }
     }
 
@@ -240,7 +241,7 @@ impl<S: Sink + 'static> Engine<S> {
     }
 
     /// Returns the view in which the messages before `at` are replaced by a note, made to fit: what follows is cut, then
-    /// left out as well, and then the first prompt is cut. Returns how many messages the note stands for, too.
+    /// left out as well, then skills are, and then the first prompt is cut. Returns how many messages the note stands for, too.
     fn fit(&self, base: &[Arc<Message>], at: usize, note: String, goal: u64) -> (Vec<Arc<Message>>, usize) {
         let fits = |view: &[Arc<Message>]| self.estimate(view) <= goal;
         let view = older::replace_with_note(base, at, note.clone());
@@ -257,6 +258,10 @@ impl<S: Sink + 'static> Engine<S> {
         match fits(&without) {
             true => (without, base.len()),
             false => {
+                let without = older::without_skills(&without);
+                if fits(&without) {
+                    return (without, base.len());
+                }
                 let most = usize::try_from(context::bytes_of(goal) / 4).unwrap_or(usize::MAX);
                 let shortened = older::cut_first_prompt(&without, most);
                 if fits(&shortened) { (shortened, base.len()) } else { (view, at) }

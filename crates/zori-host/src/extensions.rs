@@ -185,7 +185,7 @@ impl Session {
                 Err(why) => self.refuse_prompt(format!("The prompt /{} was stopped: {why}", call.shown())),
             }
         } else if let Some(skills) = &extensions.skills {
-            for text in skills.meant_by(&prompt.text) {
+            for text in skills.meant_by(&prompt.text, self.messages()) {
                 self.attach(text);
             }
         }

@@ -1,13 +1,13 @@
 //! The skills of a session: loaded by name, by a query, or because a prompt means them (SK-4 to SK-8).
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
+use zori_core::message::{Block, Message, Role, SKILL_HEAD};
 use zori_core::text::prefix;
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
 use zori_extensions::catalogue;
@@ -41,10 +41,8 @@ pub struct Skills {
     skills: Vec<Skill>,
     settings: SkillSettings,
     /// Which secrets are there, by name.
-    has_secret: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    has_secret: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     index: OnceLock<Index>,
-    /// What went along with a prompt already.
-    injected: Mutex<BTreeSet<String>>,
 }
 
 impl Skills {
@@ -55,14 +53,16 @@ impl Skills {
         has_secret: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> Option<Arc<Self>> {
         (!skills.is_empty()).then(|| {
-            Arc::new(Self {
-                skills,
-                settings,
-                has_secret: Box::new(has_secret),
-                index: OnceLock::new(),
-                injected: Mutex::default(),
-            })
+            Arc::new(Self { skills, settings, has_secret: Arc::new(has_secret), index: OnceLock::new() })
         })
+    }
+
+    /// Returns those of these names; `None` if there are none.
+    pub fn only(&self, names: &[String]) -> Option<Arc<Self>> {
+        let skills: Vec<Skill> =
+            self.skills.iter().filter(|skill| names.contains(&skill.name)).cloned().collect();
+        let has_secret = self.has_secret.clone();
+        Self::new(skills, self.settings, move |name| has_secret(name))
     }
 
     /// Returns all of them.
@@ -89,7 +89,7 @@ impl Skills {
             .and_then(|bytes| bytes.ok_or_else(|| "does not exist any more".to_owned()));
         let body =
             bytes.and_then(|bytes| skill::body(&bytes)).map_err(|why| format!("{} {why}", file.display()))?;
-        let mut text = format!("[skill {name}]\n{body}");
+        let mut text = format!("{SKILL_HEAD}{name}]\n{body}");
         let files = skill_folder::files(&skill.folder, MAX_NAMED);
         if !files.is_empty() {
             let _ = write!(text, "\n\nFiles of this skill, in {}:", skill.folder.display());
@@ -100,17 +100,16 @@ impl Skills {
         Ok(text)
     }
 
-    /// Returns the bodies of the skills that a prompt means, each once a session.
-    pub fn meant_by(&self, prompt: &str) -> Vec<String> {
+    /// Returns the bodies of the skills that a prompt means, but for those that the conversation has already.
+    pub fn meant_by(&self, prompt: &str, conversation: &[Arc<Message>]) -> Vec<String> {
         if self.settings.inject == 0 {
             return Vec::new();
         }
         let found = self.index().matching(prompt, self.settings.inject);
-        let mut injected = self.injected.lock().unwrap_or_else(PoisonError::into_inner);
         let mut texts = Vec::new();
         for skill in found.into_iter().map(|at| &self.skills[at]).filter(|skill| !skill.by_person_only) {
-            if let Ok(text) = self.load(&skill.name)
-                && injected.insert(skill.name.clone())
+            if !is_in(conversation, &skill.name)
+                && let Ok(text) = self.load(&skill.name)
             {
                 texts.push(match text.len() > MAX_INJECTED {
                     true => format!("{}\n[cut; the tool `skill` has the rest]", prefix(&text, MAX_INJECTED)),
@@ -208,6 +207,13 @@ impl Skills {
     }
 }
 
+/// Returns whether a conversation has the body of a skill beside a prompt.
+fn is_in(conversation: &[Arc<Message>], name: &str) -> bool {
+    let head = format!("{SKILL_HEAD}{name}]\n");
+    let is_body = |block: &Block| matches!(block, Block::Text(text) if text.starts_with(&head));
+    conversation.iter().any(|message| message.role == Role::User && message.blocks.iter().any(is_body))
+}
+
 /// The tool `skill`.
 struct SkillTool(Arc<Skills>);
 
@@ -268,8 +274,10 @@ mod tests {
         assert!(call(r#"{"name":"pdf","file":"../secret/SKILL.md"}"#).is_err());
         assert!(call(r#"{"query":"pdf"}"#).unwrap().starts_with("- pdf: "));
         assert!(call("{}").is_err());
-        assert_eq!(skills.meant_by("Fill the pdf forms").len(), 1);
-        assert_eq!(skills.meant_by("Fill the pdf forms").len(), 0, "once a session");
+        let meant = skills.meant_by("Fill the pdf forms", &[]);
+        assert_eq!(meant.len(), 1);
+        let said = [Arc::new(Message::user(&meant[0]))];
+        assert_eq!(skills.meant_by("Fill the pdf forms", &said).len(), 0, "once a session");
     }
 
     /// SK-8.

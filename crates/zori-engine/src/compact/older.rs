@@ -1,12 +1,12 @@
 //! Replaces the older messages of a conversation by a note. Pure.
 //!
-//! The view that results begins with one message of the user: the first prompt, the note, and the last prompt if it
-//! was among the older messages. What is kept begins with a message of the model, so that roles alternate and no call
+//! The view that results begins with one message of the user: the first prompt, the skills that came with prompts, the note, and the last
+//! prompt if it was among the older messages. What is kept begins with a message of the model, so that roles alternate and no call
 //! is without its result.
 
 use std::sync::Arc;
 
-use zori_core::message::{Block, Message, Role};
+use zori_core::message::{Block, Message, Role, SKILL_HEAD};
 
 use crate::context;
 
@@ -47,7 +47,7 @@ pub(crate) fn all(messages: &[Arc<Message>]) -> Option<usize> {
 
 /// Returns whether a note in the place of these messages saves anything.
 fn worth(older: &[Arc<Message>]) -> bool {
-    let kept: usize = prompts(older).map(str::len).sum();
+    let kept: usize = prompts(older).chain(skills(older)).map(str::len).sum();
     context::size(older) >= kept as u64 + WORTH_BYTES
 }
 
@@ -56,7 +56,8 @@ pub(crate) fn replace_with_note(messages: &[Arc<Message>], at: usize, note: Stri
     let mut prompts = prompts(&messages[..at]);
     let first = prompts.next().map(|text| Block::Text(text.to_owned()));
     let last = prompts.next().map(|text| Block::Text(text.to_owned()));
-    let blocks = first.into_iter().chain([Block::Text(note)]).chain(last).collect();
+    let skills = skills(&messages[..at]).map(|text| Block::Text(text.to_owned()));
+    let blocks = first.into_iter().chain(skills).chain([Block::Text(note)]).chain(last).collect();
     let head = Arc::new(Message { role: Role::User, blocks });
     [head].into_iter().chain(messages[at..].iter().cloned()).collect()
 }
@@ -65,7 +66,7 @@ pub(crate) fn replace_with_note(messages: &[Arc<Message>], at: usize, note: Stri
 pub(crate) fn cut_first_prompt(messages: &[Arc<Message>], most: usize) -> Vec<Arc<Message>> {
     let mut view = messages.to_vec();
     let Some(head) = view.first_mut() else { return view };
-    let is_prompt = |block: &Block| matches!(block, Block::Text(text) if !text.starts_with(NOTE_HEAD));
+    let is_prompt = |block: &Block| matches!(block, Block::Text(text) if is_prompt(text));
     if head.blocks.iter().filter(|block| is_prompt(block)).count() < 2 {
         return view;
     }
@@ -81,10 +82,66 @@ pub(crate) fn cut_first_prompt(messages: &[Arc<Message>], most: usize) -> Vec<Ar
 fn prompts(messages: &[Arc<Message>]) -> impl Iterator<Item = &str> {
     let mut all = messages.iter().filter(|message| message.role == Role::User).flat_map(|message| {
         message.blocks.iter().filter_map(|block| match block {
-            Block::Text(text) if !text.starts_with(NOTE_HEAD) => Some(text.as_str()),
+            Block::Text(text) if is_prompt(text) => Some(text.as_str()),
             _ => None,
         })
     });
     let first = all.next();
     first.into_iter().chain(all.last())
+}
+
+/// Returns whether a text of the user's is what they said, and not a note or a skill beside it.
+fn is_prompt(text: &str) -> bool {
+    !text.starts_with(NOTE_HEAD) && !text.starts_with(SKILL_HEAD)
+}
+
+/// Returns the skills that went along with prompts (SK-5).
+fn skills(messages: &[Arc<Message>]) -> impl Iterator<Item = &str> {
+    let of_user = messages.iter().filter(|message| message.role == Role::User);
+    of_user.flat_map(|message| &message.blocks).filter_map(|block| match block {
+        Block::Text(text) if text.starts_with(SKILL_HEAD) => Some(text.as_str()),
+        _ => None,
+    })
+}
+
+/// Leaves the skills out of the first message of a view that begins with a note; they can be loaded again.
+pub(crate) fn without_skills(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let mut view = messages.to_vec();
+    if let Some(head) = view.first_mut() {
+        let is_skill = |block: &Block| matches!(block, Block::Text(text) if text.starts_with(SKILL_HEAD));
+        let blocks = head.blocks.iter().filter(|block| !is_skill(block)).cloned().collect();
+        *head = Arc::new(Message { role: head.role, blocks });
+    }
+    view
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SK-5: a skill that came with a prompt outlives it, once, and is not taken for the prompt.
+    #[test]
+    fn skills_stay_beside_the_note() {
+        let user = |texts: &[&str]| {
+            let blocks = texts.iter().map(|text| Block::Text((*text).to_owned())).collect();
+            Arc::new(Message { role: Role::User, blocks })
+        };
+        let texts = |view: &[Arc<Message>]| {
+            let of = |block: &Block| match block {
+                Block::Text(text) => text.clone(),
+                _ => String::new(),
+            };
+            view[0].blocks.iter().map(of).collect::<Vec<_>>()
+        };
+        let said =
+            [user(&["one"]), user(&["two", "[skill pdf]\nUse it."]), user(&["three", "[skill sql]\nJoin."])];
+        let note = || format!("{NOTE_HEAD}x]");
+        let view = replace_with_note(&said, 3, note());
+        let kept = ["one", "[skill pdf]\nUse it.", "[skill sql]\nJoin.", &note(), "three"];
+        assert_eq!(texts(&view), kept);
+        // The next time they are in the first message.
+        let again = replace_with_note(&[view[0].clone(), user(&["four"])], 2, note());
+        assert_eq!(texts(&again), ["one", "[skill pdf]\nUse it.", "[skill sql]\nJoin.", &note(), "four"]);
+        assert_eq!(texts(&without_skills(&view)), ["one", &note(), "three"]);
+    }
 }

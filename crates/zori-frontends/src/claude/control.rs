@@ -72,6 +72,18 @@ pub struct Initialize {
     /// What the answer has to look like.
     pub json_schema: Option<Value>,
     pub agents: Option<Value>,
+    /// The only skills of the session; none given is all.
+    pub skills: Option<SkillFilter>,
+}
+
+/// Which skills a client wants.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum SkillFilter {
+    /// These, by name.
+    Named(Vec<String>),
+    /// `all`; no other word means anything.
+    Word(String),
 }
 
 /// A system prompt in one piece or in several.

@@ -44,8 +44,9 @@ pub fn read(agents: &Value) -> Result<ReadAgents, String> {
         }
         described.agents.push(one(name, fields)?);
         if given("skills") {
-            let why =
-                format!("`skills` of the sub-agent `{name}` are not loaded: there are no skills here yet");
+            let why = format!(
+                "`skills` of the sub-agent `{name}` has no effect: it can load every skill of the session"
+            );
             described.remarks.push(why);
         }
         let others = fields

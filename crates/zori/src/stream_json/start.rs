@@ -9,7 +9,7 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::hook::{HookObserver, Hooks};
 use zori_core::input::Input;
-use zori_frontends::claude::control::Initialize;
+use zori_frontends::claude::control::{Initialize, SkillFilter};
 use zori_frontends::claude::input::User;
 use zori_frontends::claude::sdk::{LastTurn, SdkFacts, SdkRenderer};
 use zori_frontends::claude::wire::McpServer;
@@ -192,6 +192,15 @@ impl Start {
         for name in initialize.sdk_mcp_servers.into_iter().flatten() {
             self.introduction.named.add(name);
         }
+        match initialize.skills {
+            Some(SkillFilter::Named(names)) => self.keep_skills(&names, client),
+            Some(SkillFilter::Word(word)) if word != "all" => {
+                client.warn(&format!(
+                    "`skills` of `initialize` is `{word}`, neither a list of names nor `all`"
+                ));
+            }
+            Some(SkillFilter::Word(_)) | None => {}
+        }
         if let Some(prompt) = initialize.system_prompt {
             self.settings.request.system_parts.own = prompt.text();
         }
@@ -205,6 +214,22 @@ impl Start {
         remarks.iter().for_each(|why| client.warn(why));
         self.settings.agents.described.splice(0..0, agents);
         client.servers = self.introduction.named.sdk.iter().map(|name| pending(name)).collect();
+    }
+
+    /// Leaves the session these skills alone (SK-9).
+    fn keep_skills(&mut self, names: &[String], client: &mut Client) {
+        let Some(all) = self.settings.extensions.skills.take() else {
+            names.iter().for_each(|name| client.warn(&format!("there is no skill `{name}`")));
+            return;
+        };
+        for name in names.iter().filter(|name| all.get(name).is_none()) {
+            client.warn(&format!("there is no skill `{name}`"));
+        }
+        let (before, kept) = (all.catalogue(), all.only(names));
+        let others = &mut self.settings.request.system_parts.others;
+        others.retain(|part| *part != before);
+        others.extend(kept.iter().map(|skills| skills.catalogue()));
+        self.settings.extensions.skills = kept;
     }
 
     /// Asks the client's servers what they have, once.

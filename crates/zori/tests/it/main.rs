@@ -74,6 +74,7 @@ mod screen_tasks;
 mod screen_terminal;
 mod screen_tmux;
 mod sessions;
+mod skills;
 mod slow_reader;
 mod start;
 mod stream_json;

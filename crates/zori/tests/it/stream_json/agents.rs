@@ -107,7 +107,7 @@ fn in_initialize() {
     assert_eq!(agents(&output.stdout()), json!(["reviewer", "plain", "general-purpose"]));
     assert_eq!(
         output.stderr(),
-        "Warning: `skills` of the sub-agent `reviewer` are not loaded: there are no skills here yet\n"
+        "Warning: `skills` of the sub-agent `reviewer` has no effect: it can load every skill of the session\n"
     );
     assert_eq!(model.request(1).json()["system"][0]["text"], "I review.");
 }
