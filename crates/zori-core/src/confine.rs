@@ -3,13 +3,20 @@
 use std::any::Any;
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A sandbox for commands.
 pub trait Confine: Send + Sync {
     /// Prepares one command, right before it starts. May block for some milliseconds, and longer the first time, when it
     /// finds out what the machine offers.
     fn prepare(&self, start: &CommandStart<'_>) -> Result<Confined, ConfineError>;
+
+    /// Prepares a program that somebody configured and that stays, such as an MCP server: the file rules of commands, and what it was
+    /// given beside them (MCP-94).
+    fn prepare_service(&self, service: &ServiceAccess<'_>) -> Result<Confined, ConfineError>;
+
+    /// Returns the place that keeps a path out of a service's sight; `None` where it is seen.
+    fn hides(&self, service: &ServiceAccess<'_>, path: &Path) -> Option<PathBuf>;
 
     /// Returns whether it confines a command at all: one that stands by waits for a mode that wants it.
     fn confines(&self, holding: Holding) -> bool {
@@ -36,6 +43,28 @@ pub struct CommandStart<'a> {
     pub consent: Consent,
     /// What the permission mode wants of the sandbox.
     pub holding: Holding,
+}
+
+/// What a configured program may do beside what every command may.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceAccess<'a> {
+    /// Where it will run.
+    pub cwd: &'a Path,
+    /// Further folders that it may write.
+    pub writable: &'a [PathBuf],
+    /// Whether it has the network.
+    pub network: ServiceNetwork,
+}
+
+/// Whether a configured program has the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServiceNetwork {
+    /// It has.
+    Granted,
+    /// As commands that nobody was asked about.
+    AsCommands,
+    /// It has not.
+    Denied,
 }
 
 /// What the permission mode in force wants of a sandbox.

@@ -132,6 +132,17 @@ pub fn layout(spec: &Spec, look: &dyn Fn(&Path) -> PathState) -> Layout {
     Layout { mounts: mounts.into_iter().collect(), stubs: stubs.into_iter().collect(), links, guarded }
 }
 
+/// Returns the place at which something else is mounted, so that a path below it is not what it is outside; `None` where it is.
+pub fn hiding(spec: &Spec, path: &Path, look: &dyn Fn(&Path) -> PathState) -> Option<PathBuf> {
+    let mounts = layout(spec, look).mounts;
+    let above = mounts.into_iter().filter(|(place, _)| path.starts_with(place));
+    let (place, mount) = above.max_by_key(|(place, _)| place.components().count())?;
+    match mount {
+        Mount::Private(_) | Mount::HiddenFile | Mount::HiddenDir => Some(place),
+        Mount::Writable | Mount::ReadOnly => None,
+    }
+}
+
 /// Returns the existing paths to hide, by what they lead to. What the private directory replaces is gone anyway.
 fn hidden(spec: &Spec, seen: &[&Path], look: &dyn Fn(&Path) -> PathState) -> BTreeMap<PathBuf, PathKind> {
     let found = spec.hidden.iter().filter_map(|path| match look(path) {

@@ -1,16 +1,20 @@
 //! The entry point: prepares commands for a [`Spec`] and a machine.
 
 use std::os::fd::AsRawFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use zori_core::confine::{CommandStart, Confine, ConfineError, Confined, Consent, Denial};
+use zori_core::confine::{
+    CommandStart, Confine, ConfineError, Confined, Consent, Denial, Holding, ServiceAccess, ServiceNetwork,
+};
 
 use crate::attributes::{self, Places};
 use crate::backend::{Backend, INSTALL, Machine};
 use crate::bubblewrap;
 use crate::denial_hint::{self, HintFacts};
 use crate::landlock::{self, Closed};
+use crate::layout;
+use crate::path_state::look_at;
 use crate::privileges;
 use crate::seccomp::{self, Arch, NamespaceUse, Policy};
 use crate::set_aside::SetAside;
@@ -77,6 +81,19 @@ impl Sandbox {
         }
     }
 
+    /// Returns the sandbox of a configured program. What it leaves in protected places is told with what commands leave there.
+    fn of_service(&self, service: &ServiceAccess<'_>) -> Self {
+        let mut spec = self.spec.clone();
+        spec.caches.extend_from_slice(service.writable);
+        spec.network = match service.network {
+            ServiceNetwork::Granted => Network::On,
+            ServiceNetwork::AsCommands => spec.network,
+            ServiceNetwork::Denied => Network::Off,
+        };
+        let machine = self.machine().clone().into();
+        Self { spec, requirement: self.requirement, machine, set_aside: self.set_aside.clone() }
+    }
+
     fn landlock(&self, network: Network) -> Result<Confined, ConfineError> {
         let closed = Closed::of(&self.spec);
         let rules = landlock::rules(&self.spec, &closed, network)
@@ -116,6 +133,28 @@ impl Confine for Sandbox {
             }
             Backend::Landlock(_) => self.landlock(network),
             Backend::None => Ok(unconfined()),
+        }
+    }
+
+    fn prepare_service(&self, service: &ServiceAccess<'_>) -> Result<Confined, ConfineError> {
+        let own = self.of_service(service);
+        own.prepare(&CommandStart {
+            command: "",
+            cwd: service.cwd,
+            consent: Consent::Rule,
+            holding: Holding::Usual,
+        })
+    }
+
+    fn hides(&self, service: &ServiceAccess<'_>, path: &Path) -> Option<PathBuf> {
+        let spec = self.of_service(service).spec;
+        match &self.machine().backend {
+            Backend::Bubblewrap(_) => layout::hiding(&spec, path, &look_at),
+            Backend::Landlock(_) => {
+                let seen = spec.visible.iter().any(|visible| path.starts_with(visible));
+                spec.hidden.into_iter().find(|hidden| !seen && path.starts_with(hidden))
+            }
+            Backend::None => None,
         }
     }
 

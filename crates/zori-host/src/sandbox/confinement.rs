@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use zori_core::confine::{CommandStart, Confine, ConfineError, Confined, Consent, Denial, Holding};
+use zori_core::confine::{
+    CommandStart, Confine, ConfineError, Confined, Consent, Denial, Holding, ServiceAccess,
+};
 use zori_core::ids::IdSource;
 use zori_policy::git::{opens_files_by_git_alone, runs_only_git};
 use zori_policy::paths::Workspace;
@@ -50,22 +52,34 @@ pub struct Confinement {
 }
 
 impl Confinement {
-    /// Prepares the sandbox, if there is to be one. Only one that is required is looked for now.
+    /// Prepares the sandbox of a session, if there is to be one. Only one that is required is looked for now.
     pub(crate) fn start(
         settings: &SessionSettings,
         ids: &dyn IdSource,
     ) -> Result<Option<Arc<Self>>, HostError> {
-        if settings.sandbox.used == SandboxUse::Off && !settings.sandbox.stands_by {
+        let (workspace, temp) = (&settings.permission.policy.workspace, &settings.workspace.temp);
+        let person = settings.permission.answers == Answers::Person;
+        Self::new(&settings.sandbox, workspace, temp, person, ids)
+    }
+
+    /// Prepares one for programs that run without a session, below `temp`. `person`: whether a yes is a person's.
+    pub fn new(
+        setting: &SandboxSettings,
+        workspace: &Workspace,
+        temp: &Path,
+        person: bool,
+        ids: &dyn IdSource,
+    ) -> Result<Option<Arc<Self>>, HostError> {
+        if setting.used == SandboxUse::Off && !setting.stands_by {
             return Ok(None);
         }
-        let parent = &settings.workspace.temp;
-        let parent = parent.canonicalize().unwrap_or_else(|_| parent.clone());
+        let parent = temp.canonicalize().unwrap_or_else(|_| temp.to_owned());
         let confinement = Self {
-            setting: settings.sandbox.clone(),
-            workspace: settings.permission.policy.workspace.clone(),
+            setting: setting.clone(),
+            workspace: workspace.clone(),
             temp: parent.join(format!("zori-box-{:016x}", ids.random())),
             made: OnceLock::new(),
-            person: settings.permission.answers == Answers::Person,
+            person,
             sandbox: OnceLock::new(),
             for_git: Default::default(),
             read_only: OnceLock::new(),
@@ -228,6 +242,16 @@ impl Confine for Confinement {
         let confined = self.sandbox_for(start)?.prepare(&self.as_agreed(start))?;
         self.ran.store(true, Ordering::Relaxed);
         Ok(confined)
+    }
+
+    fn prepare_service(&self, service: &ServiceAccess<'_>) -> Result<Confined, ConfineError> {
+        let confined = self.sandbox()?.prepare_service(service)?;
+        self.ran.store(true, Ordering::Relaxed);
+        Ok(confined)
+    }
+
+    fn hides(&self, service: &ServiceAccess<'_>, path: &Path) -> Option<PathBuf> {
+        self.sandbox().ok()?.hides(service, path)
     }
 
     fn profile(&self, start: &CommandStart<'_>) -> String {

@@ -1,7 +1,7 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use zori_core::confine::{Confine, ConfineError, Confined, Holding};
+use zori_core::confine::{Confine, ConfineError, Confined, Holding, ServiceAccess};
 use zori_core::tool::{LiveOutput, OutputStream, ProcessEnd};
 
 use super::*;
@@ -135,6 +135,14 @@ impl Confine for Suspicious {
             wrapper_ends_all: false,
             hold: Box::new(()),
         })
+    }
+
+    fn prepare_service(&self, _: &ServiceAccess<'_>) -> Result<Confined, ConfineError> {
+        Err(ConfineError("it is for commands".to_owned()))
+    }
+
+    fn hides(&self, _: &ServiceAccess<'_>, _: &Path) -> Option<PathBuf> {
+        None
     }
 
     fn profile(&self, start: &CommandStart<'_>) -> String {
