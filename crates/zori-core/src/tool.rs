@@ -272,6 +272,17 @@ pub enum McpChange {
     Changed,
 }
 
+impl McpChange {
+    /// Returns what is to be said of such a tool, as the second half of a sentence; nothing where it is the one.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::New => "is new since others of its server were approved",
+            Self::Changed => "says something else of itself than when it was approved",
+        }
+    }
+}
+
 impl Effect {
     /// Returns whether it may change something outside the session.
     pub fn mutates(&self) -> bool {

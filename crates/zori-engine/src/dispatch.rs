@@ -323,6 +323,10 @@ impl<S: Sink + 'static> Dispatch<'_, '_, S> {
                 running.push(RunningCall { index, output });
             }
             if running.is_empty() {
+                // What the last call warned of as it ended.
+                while let Ok(Asked::Warning(text)) = asked.try_recv() {
+                    self.warn(text);
+                }
                 return Ok(());
             }
             self.emitter.idle();

@@ -1,11 +1,13 @@
 //! The audit log of a session's calls.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use zori_core::log::LogError;
+use zori_mcp::client::{ServerAudit, ServerRecord};
 use zori_redact::Redactor;
-use zori_store::{AuditFacts, AuditFile, AuditLog};
+use zori_store::{AuditFacts, AuditFile, AuditLog, ServerChange};
 
 use crate::error::HostError;
 use crate::settings::SessionSettings;
@@ -63,4 +65,23 @@ pub(crate) fn open(settings: &SessionSettings) -> Result<Option<AuditLog>, HostE
         now: *now,
     };
     Ok(Some(AuditLog::new(file, facts)))
+}
+
+/// Returns what writes down what becomes of MCP servers (EXT-63), beside the records of a session's calls. Where the log is required a
+/// record that cannot be written is an error; else the session says that there is none.
+pub(crate) fn of_servers(settings: &AuditSettings, redactor: Redactor) -> ServerAudit {
+    let AuditSettings { keeping, project, now, .. } = settings.clone();
+    let Some(project) = project.filter(|_| keeping != AuditKeeping::Off) else { return Arc::new(|_| Ok(())) };
+    let file = Mutex::new(AuditFile::new(project));
+    Arc::new(move |record| {
+        let ServerRecord { server, action, summary } = *record;
+        let change = ServerChange { at: now(), server, action, summary };
+        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        match file.server(&change, &redactor) {
+            Err(LogError(why)) if keeping == AuditKeeping::Required => {
+                Err(format!("the audit log is required and cannot be written: {why}"))
+            }
+            _ => Ok(()),
+        }
+    })
 }

@@ -1,16 +1,17 @@
 //! The MCP servers of a folder's sessions: started with the host, ended with it, and offered to each session at its first prompt.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use zori_core::BoxFuture;
-use zori_core::confine::{CommandStart, Confine, Consent, Holding};
+use zori_core::confine::{Confine, Holding, ServiceAccess, ServiceNetwork};
 use zori_core::event::NoticeLevel;
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_engine::engine::Engine;
+use zori_engine::system::SystemClock;
 use zori_frontends::Fanout;
 use zori_mcp::client::oauth::bearer::LoginParts;
 use zori_mcp::client::{
@@ -23,6 +24,7 @@ use zori_tools::process::service::{Service, ServiceStart};
 use zori_tools::process::spawn::Confinement;
 use zori_tools::toolset::{ExternalTool, ToolSet};
 
+use crate::audit::{self, AuditSettings};
 use crate::peer::Answers;
 use crate::settings::{SessionSettings, WorkspaceSettings};
 
@@ -114,7 +116,7 @@ pub(crate) fn start(
         _ => Elicits::Nobody,
     };
     let redactor = Redactor::new(settings.model.secrets.clone());
-    start_servers(&settings.mcp, &settings.workspace, redactor, elicits, confine)
+    start_servers(&settings.mcp, &settings.workspace, redactor, elicits, confine, &settings.audit)
 }
 
 /// Does the same without a session.
@@ -124,6 +126,7 @@ pub fn start_servers(
     redactor: Redactor,
     elicits: Elicits,
     confine: Option<Arc<dyn Confine>>,
+    audit: &AuditSettings,
 ) -> Option<Arc<McpServers>> {
     if mcp.servers.is_empty() && !mcp.grows {
         return None;
@@ -143,6 +146,8 @@ pub fn start_servers(
         folder: mcp.base.as_ref().map(|base| base.join("mcp")),
         logs: mcp.base.as_ref().map(|base| base.join("logs").join("mcp")),
         files: temp.join(own),
+        audit: audit::of_servers(audit, redactor.clone()),
+        clock: Arc::new(SystemClock::new()),
         redact: Arc::new(move |text| redactor.redact(text).into_owned()),
         version: mcp.version,
         elicits,
@@ -258,6 +263,7 @@ impl Launch for Launcher {
         let argv = std::iter::once(command).chain(args).map(OsString::from).collect();
         let (mut confinement, mut hold): (_, (Box<dyn std::any::Any + Send>, bool)) =
             (Confinement::default(), (Box::new(()), false));
+        let mut unseen = None;
         let sandboxed = server.trust == Trust::Sandboxed;
         let wanted = if sandboxed { Holding::Usual } else { Holding::Loose };
         let confine = self.confine.as_ref().filter(|confine| confine.confines(wanted));
@@ -265,12 +271,18 @@ impl Launch for Launcher {
             return Err("its level is `sandboxed`, and there is no sandbox".to_owned());
         }
         if let Some(confine) = confine {
-            // Somebody configured it, which is as good as an answer; a project's has no network, nor has one that is not trusted so far.
-            let asked = server.source != Source::Project && !sandboxed;
-            let consent = if asked { Consent::Person } else { Consent::Rule };
-            let start =
-                CommandStart { command: &server.shown(), cwd: &cwd, consent, holding: Holding::Usual };
-            let confined = confine.prepare(&start).map_err(|error| error.to_string())?;
+            let writable: Vec<PathBuf> =
+                server.sandbox_write.iter().filter_map(|folder| self.folder(folder)).collect();
+            let access = ServiceAccess { cwd: &cwd, writable: &writable, network: network(server) };
+            let path = variables.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
+            let hidden =
+                |path: &Path| confine.hides(&access, path).map(|place| hidden_words(server, path, &place));
+            if let Some(why) = program_path(command, &cwd, path).and_then(|program| hidden(&program)) {
+                return Err(format!("`{command}` cannot be started: {why}"));
+            }
+            // A script that an interpreter is to read, perhaps: that it is not seen explains its end.
+            unseen = args.iter().filter_map(|arg| existing(&cwd, arg)).find_map(|path| hidden(&path));
+            let confined = confine.prepare_service(&access).map_err(|error| error.to_string())?;
             confinement =
                 Confinement { wrapper: confined.wrapper, env: confined.env, in_child: confined.in_child };
             hold = (confined.hold, confined.wrapper_ends_all);
@@ -278,7 +290,7 @@ impl Launch for Launcher {
         let start = ServiceStart { argv, cwd: &cwd, env: variables, confinement, hold };
         let (service, pipes) =
             self.processes.serve(start).map_err(|error| format!("`{command}` cannot be started: {error}"))?;
-        let program = Box::new(ServerProgram(service));
+        let program = Box::new(ServerProgram { service, unseen });
         Ok(Launched { stdin: pipes.stdin, stdout: pipes.stdout, stderr: pipes.stderr, program })
     }
 
@@ -287,10 +299,64 @@ impl Launch for Launcher {
     }
 }
 
-struct ServerProgram(Service);
+impl Launcher {
+    /// Returns a folder that a setting names; `~/` is the home directory.
+    fn folder(&self, named: &str) -> Option<PathBuf> {
+        match named.strip_prefix("~/") {
+            Some(rest) => (self.environment)("HOME").map(|home| PathBuf::from(home).join(rest)),
+            None => Some(PathBuf::from(named)),
+        }
+    }
+}
+
+/// Returns whether a server has the network in a sandbox (MCP-94): the user's has unless it says no, a project's has what commands have
+/// that nobody was asked about, and one that is not trusted so far only what it is given.
+fn network(server: &ServerConfig) -> ServiceNetwork {
+    match (server.network, server.trust, server.source) {
+        (Some(true), ..) => ServiceNetwork::Granted,
+        (Some(false), ..) | (None, Trust::Sandboxed, _) => ServiceNetwork::Denied,
+        (None, _, Source::Project) => ServiceNetwork::AsCommands,
+        (None, ..) => ServiceNetwork::Granted,
+    }
+}
+
+/// Says why a file cannot be used in the sandbox, and what can be done.
+fn hidden_words(server: &ServerConfig, path: &Path, place: &Path) -> String {
+    let folder = path.parent().unwrap_or(path).display();
+    let way_out = match server.source {
+        Source::Project => "keep it elsewhere, or use `--sandbox off`".to_owned(),
+        _ => format!("keep it elsewhere, add `{folder}` to its `sandbox_write`, or use `--sandbox off`"),
+    };
+    format!("{} is not seen in the sandbox, which hides {}; {way_out}", path.display(), place.display())
+}
+
+/// Returns the file of a program, as a search of `PATH` finds it.
+fn program_path(command: &str, cwd: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+    if command.contains('/') {
+        return existing(cwd, command);
+    }
+    std::env::split_paths(path?).find_map(|folder| existing(&folder, command))
+}
+
+/// Returns a file that is there, without links.
+fn existing(folder: &Path, name: &str) -> Option<PathBuf> {
+    folder.join(name).canonicalize().ok().filter(|path| path.is_file())
+}
+
+struct ServerProgram {
+    service: Service,
+    /// Why something that it was started with cannot be seen.
+    unseen: Option<String>,
+}
 
 impl Program for ServerProgram {
     fn ended(&mut self) -> BoxFuture<'_, String> {
-        Box::pin(self.0.ended())
+        Box::pin(async {
+            let how = self.service.ended().await;
+            match &self.unseen {
+                Some(why) => format!("{how} ({why})"),
+                None => how,
+            }
+        })
     }
 }

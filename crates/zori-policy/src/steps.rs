@@ -282,17 +282,14 @@ fn private_address(classified: &ClassifiedCall<'_>) -> Option<Finding> {
 fn changed_tool(classified: &ClassifiedCall<'_>) -> Option<Finding> {
     classified.call.parts.iter().find_map(|part| {
         let Part::Mcp { server, tool, change, .. } = part else { return None };
-        let why = match change {
+        let named = || classified.policy.rules.allow.iter().any(|rule| rule.tool.names_mcp(server, tool));
+        match change {
             McpChange::None => return None,
-            McpChange::New
-                if classified.policy.rules.allow.iter().any(|rule| rule.tool.names_mcp(server, tool)) =>
-            {
-                return None;
-            }
-            McpChange::New => "is new since others of its server were approved",
-            McpChange::Changed => "says something else of itself than when it was approved",
-        };
-        let reason = format!("the tool `{}` of the MCP server `{}` {why}", short(tool), short(server));
+            McpChange::New if named() => return None,
+            McpChange::New | McpChange::Changed => {}
+        }
+        let (tool, server) = (short(tool), short(server));
+        let reason = format!("the tool `{tool}` of the MCP server `{server}` {}", change.about());
         Some(Finding::new(Verdict::Ask, reason))
     })
 }

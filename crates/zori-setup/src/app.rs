@@ -1,5 +1,7 @@
 //! What every command of this process shares, decided once when the program starts.
 
+use std::path::Path;
+
 use zori_contract::failure::Failure;
 use zori_redact::Redactor;
 
@@ -35,6 +37,11 @@ impl App {
     /// Finds the data directory.
     pub fn data_dir(&self) -> Result<DataDir, Failure> {
         self.locations.data_dir()
+    }
+
+    /// Returns the place of the administrator's settings.
+    pub fn managed_config(&self) -> &'static Path {
+        Path::new(self.profile.managed_config)
     }
 
     /// Returns what takes the keys of the environment, and whatever looks like a secret, out of text.

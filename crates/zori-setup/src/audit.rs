@@ -14,7 +14,8 @@ use zori_contract::parse::Word;
 use zori_contract::world::RunFacts;
 use zori_core::log::LogError;
 use zori_host::{AuditKeeping, AuditSettings};
-use zori_store::{AuditFile, CommandRun, TrustChange};
+use zori_redact::Redactor;
+use zori_store::{AuditFile, CommandRun, ServerChange, TrustChange};
 
 use crate::app::App;
 use crate::args::claude::APPEND_SYSTEM_PROMPT;
@@ -56,6 +57,17 @@ pub fn trust(data_dir: &DataDir, folder: &Path, state: &str, run: &[String], by:
     let folder = folder.to_string_lossy();
     let change = TrustChange { at: now(), folder: &folder, state, run, by };
     if let Err(LogError(why)) = AuditFile::new(data_dir.audit()).trust(&change) {
+        ui.warn(&format!("Failed to write the audit log: {why}"));
+    }
+}
+
+/// Writes down that somebody logged in to an MCP server, or out (EXT-63).
+pub fn server_login(data_dir: &DataDir, server: &str, action: &str, ui: &mut Ui) {
+    if keeping(data_dir) == AuditKeeping::Off {
+        return;
+    }
+    let change = ServerChange { at: now(), server, action, summary: "" };
+    if let Err(LogError(why)) = AuditFile::new(data_dir.audit()).server(&change, &Redactor::default()) {
         ui.warn(&format!("Failed to write the audit log: {why}"));
     }
 }

@@ -1,5 +1,5 @@
-//! The MCP servers of a run: `[mcp.servers.NAME]` of the config, the project's `.mcp.json` once it is trusted, and `--mcp-config`
-//! (MCP-10 to MCP-14).
+//! The MCP servers of a run: `[mcp.servers.NAME]` of the administrator's and the user's config, the project's `.mcp.json` once it is
+//! trusted, and `--mcp-config` (MCP-10 to MCP-14).
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub const EXAMPLE: &str = "
 # MCP servers, whose tools the model gets: a program that is started, or an address. Each may also have `env_pass` (variables it
 # inherits), `trust` (trusted, untrusted, sandboxed), `tools_allow`, `tools_deny`, `defer` (auto, never, always), `required`, `enabled`,
 # `elicitation`, `answers`, `oauth` (for `zori mcp login`: client_id, client_secret, client_metadata_url, scopes, callback_port),
-# `start_timeout_secs` and `tool_timeout_secs`.
+# `start_timeout_secs` and `tool_timeout_secs`; in a sandbox `sandbox_write` (folders it may write) and `network` (true, false).
 # mcp.servers.time = { command = \"uvx\", args = [\"mcp-server-time==2026.10.19\"] }
 # mcp.servers.docs = { url = \"https://mcp.example/mcp\", headers = { Authorization = \"vault:docs\" } }
 ";
@@ -62,11 +62,35 @@ impl Variables for RunVariables {
     }
 }
 
+/// The tables of servers that config files have.
+#[derive(Clone, Copy)]
+pub struct ServerSources<'a> {
+    /// The user's.
+    pub own: Option<&'a Map<String, Value>>,
+    /// The administrator's.
+    pub managed: Option<&'a Map<String, Value>>,
+}
+
+impl ServerSources<'_> {
+    /// Reads them. What is wrong with one was said when its file was read.
+    fn read(self, variables: &dyn Variables) -> Result<ReadServers, Failure> {
+        let mut all = ReadServers::default();
+        for (table, source) in [(self.managed, Source::Managed), (self.own, Source::User)] {
+            let Some(table) = table else { continue };
+            let read = config::read(table, source, variables);
+            all.extend(read.map_err(|why| Failure::new(&CONFIG_INVALID, why))?);
+        }
+        Ok(all)
+    }
+}
+
 /// Puts the servers of a run together. Nobody is contacted and nothing is started.
+#[expect(clippy::too_many_arguments, reason = "each is a source of its own")]
 pub fn gather(
     cx: &mut AgentCx<'_>,
     args: &LowArgs,
     config: &Config,
+    sources: ServerSources<'_>,
     data_dir: Option<&DataDir>,
     trust: &ProjectTrust,
     person: bool,
@@ -74,29 +98,22 @@ pub fn gather(
 ) -> Result<McpSettings, Failure> {
     let strict = args.protocol.strict_mcp_config;
     let (servers, warnings) = {
-        let own = config.mcp_servers.as_ref().filter(|_| !strict);
+        let sources = if strict { ServerSources { own: None, managed: None } } else { sources };
         let project = trust.project.mcp.as_ref().filter(|_| !strict && !trust.servers.is_empty());
-        if own.is_none() && project.is_none() && args.protocol.mcp_config.is_empty() {
+        let configured = sources.own.is_some() || sources.managed.is_some();
+        if !configured && project.is_none() && args.protocol.mcp_config.is_empty() {
             // A client may still bring some.
             return settings(&cx.app, config, data_dir, Vec::new(), person, secrets);
         }
         let variables = variables(&cx.app, config, secrets)?;
-        let mut all = ReadServers::default();
-        let mut add = |read: ReadServers| {
-            all.servers.extend(read.servers);
-            all.warnings.extend(read.warnings);
-        };
-        if let Some(own) = own {
-            let invalid = |why: String| Failure::new(&CONFIG_INVALID, why);
-            add(config::read(own, Source::User, &variables).map_err(invalid)?);
-        }
+        let mut all = sources.read(&variables)?;
         if let Some(project) = project {
             let counts = |(name, _): &(&String, &Value)| trust.servers.contains(name);
             let counting: Map<String, Value> =
                 project.iter().filter(counts).map(|(name, value)| (name.clone(), value.clone())).collect();
-            add(config::read(&counting, Source::Project, &variables).unwrap_or_default());
+            all.extend(config::read(&counting, Source::Project, &variables).unwrap_or_default());
         }
-        add(from_flags(&args.protocol.mcp_config, &variables)?);
+        all.extend(from_flags(&args.protocol.mcp_config, &variables)?);
         (config::merged(all.servers), all.warnings)
     };
     for warning in &warnings {
@@ -113,8 +130,7 @@ fn from_flags(configs: &[String], variables: &dyn Variables) -> Result<ReadServe
         let servers = described(config).map_err(|why| Failure::new(&VALIDATION_ERROR, why))?;
         let read = config::read(&servers, Source::Flag, variables)
             .map_err(|why| Failure::new(&VALIDATION_ERROR, format!("`--mcp-config`: {why}")))?;
-        all.servers.extend(read.servers);
-        all.warnings.extend(read.warnings);
+        all.extend(read);
     }
     Ok(all)
 }
@@ -177,28 +193,22 @@ pub fn settings(
     })
 }
 
-/// Returns the servers of the user's config and of `.mcp.json`, for commands that start no session; of a project that is not trusted
+/// Returns the servers of the configs and of `.mcp.json`, for commands that start no session; of a project that is not trusted
 /// only the names, as servers that are not used.
 pub fn configured(
     app: &App,
     config: &Config,
+    sources: ServerSources<'_>,
     trust: Option<(&Map<String, Value>, &[String])>,
     secrets: &Secrets,
 ) -> Result<ReadServers, Failure> {
     let variables = variables(app, config, secrets)?;
-    let mut all = ReadServers::default();
-    if let Some(own) = &config.mcp_servers {
-        let read = config::read(own, Source::User, &variables);
-        let read = read.map_err(|why| Failure::new(&CONFIG_INVALID, why))?;
-        (all.servers, all.warnings) = (read.servers, read.warnings);
-    }
+    let mut all = sources.read(&variables)?;
     if let Some((project, counting)) = trust {
         for (name, value) in project {
             let one: Map<String, Value> = [(name.clone(), value.clone())].into_iter().collect();
             if counting.contains(name) {
-                let read = config::read(&one, Source::Project, &variables).unwrap_or_default();
-                all.servers.extend(read.servers);
-                all.warnings.extend(read.warnings);
+                all.extend(config::read(&one, Source::Project, &variables).unwrap_or_default());
             } else if let Ok(mut read) = config::read(&one, Source::Project, &Blind) {
                 // Nothing of it is expanded before the question.
                 read.servers.iter_mut().for_each(|server| {

@@ -5,6 +5,7 @@ pub mod folders;
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
 use zori_contract::failure::Failure;
 use zori_core::permission::{Layer, Verdict};
 use zori_host::Modes;
@@ -71,6 +72,8 @@ pub struct ResolvedPolicy {
     pub sandbox: SandboxSettings,
     /// The hooks of the user and the administrator.
     pub hooks: Vec<Hook>,
+    /// The administrator's MCP servers, by name.
+    pub managed_servers: Option<Map<String, Value>>,
     pub warnings: Vec<String>,
 }
 
@@ -155,7 +158,8 @@ pub fn gather(sources: PolicySources<'_>) -> Result<ResolvedPolicy, Failure> {
     });
     // Nobody is asked until a front end says that it can.
     let policy = Policy { mode, rules, workspace, shell, approver: Approver::Absent, agent: None };
-    Ok(ResolvedPolicy { policy, modes, sandbox, hooks, warnings })
+    let managed_servers = managed_config.mcp_servers;
+    Ok(ResolvedPolicy { policy, modes, sandbox, hooks, managed_servers, warnings })
 }
 
 /// Flag, variable, config, implicit (MODE-1); the administrator may forbid `yolo`, chosen or not (MODE-2).

@@ -54,7 +54,7 @@ use crate::extensions;
 use crate::hooks::HookConfig;
 use crate::host_failure::of_model;
 use crate::instructions::{self, Instructions, Places};
-use crate::mcp_servers;
+use crate::mcp_servers::{self, ServerSources};
 use crate::memory;
 use crate::model_choice::{self, Key, KeyFound, ModelChoice};
 use crate::network::{self, RecordingMode};
@@ -224,22 +224,24 @@ impl Settings {
         )?;
         system_parts.others.extend(extensions.skills.iter().map(|skills| skills.catalogue()));
         let system = system_parts.text();
+        let agents = agents::gather(args, &config, &folders, &project_trust, cx.ui)?;
+        let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
+        let untrusted = project_trust.state == Some(TrustState::Untrusted);
+        let remote_agent = agent_zero::is_provider(model.facts);
+        let ResolvedPolicy { mut policy, modes, sandbox, mut hooks, managed_servers, mut warnings } =
+            permissions(&cx.app, args, &config, place, &project_trust.project, (untrusted, remote_agent))?;
         let person = matches!(asks, TrustDialog::Person(_));
+        let sources = ServerSources { own: config.mcp_servers.as_ref(), managed: managed_servers.as_ref() };
         let mcp = mcp_servers::gather(
             cx,
             args,
             &config,
+            sources,
             data_dir.as_ref(),
             &project_trust,
             person,
             &model.secrets,
         )?;
-        let agents = agents::gather(args, &config, &folders, &project_trust, cx.ui)?;
-        let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
-        let untrusted = project_trust.state == Some(TrustState::Untrusted);
-        let remote_agent = agent_zero::is_provider(model.facts);
-        let ResolvedPolicy { mut policy, modes, sandbox, mut hooks, mut warnings } =
-            permissions(&cx.app, args, &config, place, &project_trust.project, (untrusted, remote_agent))?;
         let agent_zero = match remote_agent {
             true => {
                 let (setup, remarks) = agent_zero_setup(cx, &config, &root, &policy, &model)?;
@@ -597,7 +599,7 @@ fn permissions(
     permissions::gather(PolicySources {
         args,
         config,
-        managed: Path::new(app.profile.managed_config),
+        managed: app.managed_config(),
         data_dir,
         root,
         project,

@@ -34,7 +34,7 @@ use chain::{ChainFile, MAX_FILE_BYTES, hash};
 use clean::{clean, cut};
 use record::{
     CommandRecord, DecisionRecord, FinishedRecord, ModeChangeRecord, PurgeRecord, RecordOwner,
-    SandboxDenialRecord, TrustRecord, UndoRecord,
+    SandboxDenialRecord, ServerRecord, TrustRecord, UndoRecord,
 };
 
 pub use read::{AuditEntry, audit_entries};
@@ -82,6 +82,18 @@ pub struct TrustChange<'a> {
     pub run: &'a [String],
     /// Who said so.
     pub by: &'a str,
+}
+
+/// Something that became of an MCP server (EXT-63).
+#[derive(Clone, Debug)]
+pub struct ServerChange<'a> {
+    /// When, since 1970.
+    pub at: Duration,
+    pub server: &'a str,
+    /// `start`, `end`, `form`, `pin`, `login` or `logout`.
+    pub action: &'a str,
+    /// How, in a few words and without values.
+    pub summary: &'a str,
 }
 
 /// Files that go back to an earlier state.
@@ -156,6 +168,13 @@ impl AuditFile {
     pub fn trust(&mut self, change: &TrustChange<'_>) -> Result<(), LogError> {
         let TrustChange { at, folder, state, run, by } = *change;
         self.append(at, "trust", RecordOwner::NOBODY, &TrustRecord { folder, state, by, run })
+    }
+
+    /// Appends the record of what became of an MCP server.
+    pub fn server(&mut self, change: &ServerChange<'_>, redactor: &Redactor) -> Result<(), LogError> {
+        let ServerChange { at, server, action, summary } = *change;
+        let summary = clean(redactor, summary);
+        self.append(at, "mcp", RecordOwner::NOBODY, &ServerRecord { server, action, summary: &summary })
     }
 
     /// Appends the record of a purge.

@@ -29,8 +29,8 @@ mod views;
 mod writer;
 
 pub use audit::{
-    AuditEntry, AuditFacts, AuditFile, AuditLog, CommandRun, FilesBack, ProjectPurge, TrustChange, Verified,
-    VerifyError, audit_entries, audit_path, verify,
+    AuditEntry, AuditFacts, AuditFile, AuditLog, CommandRun, FilesBack, ProjectPurge, ServerChange,
+    TrustChange, Verified, VerifyError, audit_entries, audit_path, verify,
 };
 pub use branch::branch;
 pub use dir::SessionDir;

@@ -62,6 +62,57 @@ pub fn scripted_server(world: &TestEnv) -> PathBuf {
     path
 }
 
+/// A server that says what files say: `answering.sh LIST RESULT` answers every list of tools and every call with what is in them.
+const ANSWERING: &str = r#"
+say() { printf '%s\n' "$1"; }
+answer() { say '{"jsonrpc":"2.0","id":'"$id"',"result":'"$1"'}'; }
+while IFS= read -r line; do
+  id=${line#*\"id\":}; id=${id%%,*}; id=${id%%\}*}
+  case $line in
+    *'"method":"initialize"'*) answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"answering","version":"1"}}' ;;
+    *'"method":"tools/list"'*) answer "$(cat "$1")" ;;
+    *'"method":"tools/call"'*) answer "$(cat "$2")" ;;
+  esac
+done
+"#;
+
+/// That server in a world.
+pub struct AnsweringServer<'w> {
+    world: &'w TestEnv,
+    script: PathBuf,
+}
+
+impl<'w> AnsweringServer<'w> {
+    /// Writes it into a world.
+    pub fn new(world: &'w TestEnv) -> Self {
+        let script = world.tmp().join("answering.sh");
+        world.write(script.clone(), ANSWERING.trim_start());
+        Self { world, script }
+    }
+
+    /// Has it answer lists of tools with this.
+    pub fn list(&self, list: &serde_json::Value) -> &Self {
+        self.world.write(self.file("list"), list.to_string());
+        self
+    }
+
+    /// Has it answer calls with this.
+    pub fn result(&self, result: &serde_json::Value) -> &Self {
+        self.world.write(self.file("result"), result.to_string());
+        self
+    }
+
+    /// Returns its `[mcp.servers.s]`.
+    pub fn table(&self) -> String {
+        let args = [self.script.clone(), self.file("list"), self.file("result")];
+        format!("[mcp.servers.s]\ncommand = \"sh\"\nargs = {args:?}\n")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.world.tmp().join(format!("{name}.json"))
+    }
+}
+
 /// Returns a `[mcp.servers.s]` for the config, whose tool `ask` asks by this form.
 pub fn asking_server(script: &Path, form: &serde_json::Value) -> String {
     let form = form.to_string();

@@ -94,6 +94,7 @@ pub const COMMANDS: &[Command<App>] = &[
     mcp::login::LOGOUT,
     mcp::tools::LIST,
     mcp::tools::CALL,
+    import::SERVERS,
     sessions::LIST,
     sessions::SHOW,
     sessions::RESUME,

@@ -50,6 +50,10 @@ pub struct ServerConfig {
     pub start_timeout: Duration,
     /// How long a call may take.
     pub tool_timeout: Duration,
+    /// Folders that its program may write in a sandbox, beside what commands may: from `/` or `~/`.
+    pub sandbox_write: Vec<String>,
+    /// Whether its program has the network in a sandbox; `None` leaves that to whose it is.
+    pub network: Option<bool>,
     /// Why it cannot be used, where that is known before it is contacted.
     pub broken: Option<String>,
 }
@@ -149,6 +153,15 @@ pub struct ReadServers {
     pub warnings: Vec<String>,
 }
 
+impl ReadServers {
+    /// Adds those of another source.
+    pub fn extend(&mut self, more: Self) {
+        self.servers.extend(more.servers);
+        self.sdk.extend(more.sdk);
+        self.warnings.extend(more.warnings);
+    }
+}
+
 /// The keys that every description may have.
 const SHARED_KEYS: &[&str] = &["type", "command", "args", "env", "cwd", "url", "headers"];
 /// The keys that only the user's own config, the command line and clients may have.
@@ -166,6 +179,8 @@ const OWN_KEYS: &[&str] = &[
     "oauth",
     "start_timeout_secs",
     "tool_timeout_secs",
+    "sandbox_write",
+    "network",
 ];
 
 /// Returns whether a command runs whatever version of a package is newest (EXT-61).
@@ -257,6 +272,8 @@ impl ServerConfig {
             oauth: OauthSettings::default(),
             start_timeout: START_TIMEOUT,
             tool_timeout: TOOL_TIMEOUT,
+            sandbox_write: Vec::new(),
+            network: None,
             broken: None,
         }
     }
@@ -496,6 +513,13 @@ fn server(
         }
         server.start_timeout = seconds("start_timeout_secs", START_TIMEOUT)?;
         server.tool_timeout = seconds("tool_timeout_secs", TOOL_TIMEOUT)?;
+        server.sandbox_write = list("sandbox_write")?.unwrap_or_default();
+        if let Some(folder) = server.sandbox_write.iter().find(|folder| !is_absolute(folder)) {
+            return Err(format!(
+                "`sandbox_write` cannot have `{folder}`: it is relative (a folder such as `~/notes`, or from `/`)"
+            ));
+        }
+        server.network = flag("network")?;
     }
     if server.trust == Trust::Sandboxed {
         if server.tools_allow.is_none() {
@@ -506,6 +530,11 @@ fn server(
         server.elicitation = false;
     }
     Ok((server, warning))
+}
+
+/// Returns whether a folder is one from the root or from the home directory.
+fn is_absolute(folder: &str) -> bool {
+    folder.starts_with('/') || folder.starts_with("~/")
 }
 
 /// Returns why an address may not be contacted (MCP-23).

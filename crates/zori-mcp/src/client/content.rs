@@ -55,7 +55,7 @@ pub fn laid_out(result: &Value, files: &PrivateFiles) -> ToolOutput {
         texts.extend(laid_out_block(block, &mut images, files));
     }
     let structured = result.get("structuredContent").filter(|value| !value.is_null());
-    if texts.is_empty() && images.is_empty() {
+    if texts.is_empty() {
         texts.extend(structured.map(Value::to_string));
     }
     let told: String = texts.join("\n").chars().filter(|c| !text::invisible(*c)).collect();

@@ -168,13 +168,20 @@ pub async fn listed<T>(
     all
 }
 
-/// Asks a server for all its tools. Also returns what was left out, a sentence each.
-pub async fn list_tools(
-    peer: &Arc<Peer>,
-    over_http: bool,
-) -> Result<(Vec<ListedTool>, Vec<String>), RpcFailure> {
+/// The tools of a server.
+pub struct ToolList {
+    /// Those that can be used.
+    pub tools: Vec<ListedTool>,
+    /// What was left out, a sentence each.
+    pub left_out: Vec<String>,
+    /// How long the list holds, in milliseconds, where the server says so: the shortest of its pages.
+    pub ttl_ms: Option<u64>,
+}
+
+/// Asks a server for all its tools.
+pub async fn list_tools(peer: &Arc<Peer>, over_http: bool) -> Result<ToolList, RpcFailure> {
     let (mut tools, mut left_out) = (Vec::new(), Vec::new());
-    let mut cursor = Value::Null;
+    let (mut cursor, mut ttl_ms) = (Value::Null, None::<u64>);
     for _ in 0..MAX_PAGES {
         let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
         let listed = match peer.call("tools/list", params, None).await {
@@ -182,6 +189,9 @@ pub async fn list_tools(
             Err(RpcFailure::Error { code: -32601, .. }) => break,
             listed => listed?,
         };
+        if let Some(page) = listed["ttlMs"].as_u64() {
+            ttl_ms = Some(ttl_ms.map_or(page, |shortest| shortest.min(page)));
+        }
         for tool in listed["tools"].as_array().into_iter().flatten() {
             match ListedTool::read(tool) {
                 Ok(tool) => match headers::misuse(&tool.schema).filter(|_| over_http) {
@@ -204,5 +214,5 @@ pub async fn list_tools(
         left_out.push(format!("only its first {MAX_TOOLS} tools count"));
         tools.truncate(MAX_TOOLS);
     }
-    Ok((tools, left_out))
+    Ok(ToolList { tools, left_out, ttl_ms })
 }

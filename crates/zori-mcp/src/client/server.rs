@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use zori_core::BoxFuture;
 use zori_core::tool::AskUser;
 
+use super::audit::ServerRecord;
 use super::config::{ServerConfig, Trust, Way};
 use super::elicitation;
-use super::handshake::{self, Opening, ServerFacts};
+use super::handshake::{self, Opening, ServerFacts, ToolList};
 use super::log::ServerLog;
 use super::oauth::bearer::Bearer;
 use super::peer::{Peer, RpcFailure, Said};
@@ -105,9 +106,9 @@ impl Server {
     /// Makes a server that nobody has contacted. What is known of its tools from the last time counts.
     pub(super) fn new(config: ServerConfig, shared: &Shared) -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
         let identity = config.identity();
-        let kept = shared.store.list(&identity).filter(|_| config.enabled && config.broken.is_none());
+        let kept = shared.lists.get(&identity).filter(|_| config.enabled && config.broken.is_none());
         let listed = kept.is_some();
-        let CachedList { tools, instructions, resources, prompts } = kept.unwrap_or_default();
+        let CachedList { tools, instructions, resources, prompts, .. } = kept.unwrap_or_default();
         let state = ServerState {
             status: Status::Pending,
             reason: None,
@@ -325,15 +326,16 @@ async fn one_life(
             list_if(greeting.capabilities["resources"].is_object(), resource::list(&connection.peer)),
             list_if(greeting.capabilities["prompts"].is_object(), prompt::list(&connection.peer)),
         );
-        let (tools, left_out) = listed?;
-        let list =
-            CachedList { tools, instructions: greeting.facts.instructions.clone(), resources, prompts };
+        let ToolList { tools, left_out, ttl_ms } = listed?;
+        let instructions = greeting.facts.instructions.clone();
+        let list = CachedList { tools, ttl_ms, instructions, resources, prompts };
         Ok::<_, RpcFailure>((greeting.facts, list, left_out, listening))
     };
     let greeted = tokio::select! {
         greeted = tokio::time::timeout(limit, greeting) => greeted,
         order = orders.recv() => {
             connection.end().await;
+            shared.record(&server.config.name, "end", "stopped");
             return obeyed(order, enabled);
         }
     };
@@ -346,6 +348,7 @@ async fn one_life(
                 _ => (Status::Failed, format!("no answer within {} seconds", limit.as_secs())),
             };
             connection.end().await;
+            shared.record(&server.config.name, "end", status.as_str());
             server.set(status, Some(why.clone()));
             return if *restarts > 0 && status == Status::Failed { Next::Restart(why) } else { Next::Rest };
         }
@@ -403,6 +406,8 @@ async fn one_life(
         }
     };
     connection.end().await;
+    let by = if matches!(next, Next::Restart(_)) { "by itself" } else { "stopped" };
+    shared.record(&server.config.name, "end", by);
     next
 }
 
@@ -445,7 +450,8 @@ impl Changes {
         list: &mut CachedList,
     ) -> Result<(), RpcFailure> {
         if self.tools {
-            list.tools = handshake::list_tools(peer, over_http).await?.0;
+            let listed = handshake::list_tools(peer, over_http).await?;
+            (list.tools, list.ttl_ms) = (listed.tools, listed.ttl_ms);
         }
         if self.resources {
             list.resources = resource::list(peer).await;
@@ -463,7 +469,7 @@ async fn list_if<T>(wanted: bool, list: impl Future<Output = Vec<T>>) -> Vec<T> 
 
 /// Takes over what a server has, and keeps it for the next time.
 fn keep(server: &Server, shared: &Shared, list: CachedList, facts: ServerFacts, peer: Option<&Arc<Peer>>) {
-    shared.store.keep_list(&server.identity, list.clone());
+    shared.lists.keep(&server.identity, list.clone());
     let CachedList { tools, resources, prompts, .. } = list;
     let tools: Arc<[ListedTool]> = tools.into_iter().filter(|tool| server.config.takes(&tool.name)).collect();
     server.state.send_modify(|state| {
@@ -485,6 +491,8 @@ fn open(server: &Arc<Server>, shared: &Arc<Shared>, log: &ServerLog) -> Result<C
     let config = &server.config;
     let may_elicit =
         config.elicitation && config.trust != Trust::Sandboxed && shared.parts.elicits.somebody(config);
+    let begun = format!("{}, {}", config.source.as_str(), config.kind());
+    (shared.parts.audit)(&ServerRecord { server: &config.name, action: "start", summary: &begun })?;
     let (stop, stopped) = watch::channel(false);
     let (peer, queue, heard) = Peer::new(may_elicit);
     let carried = match &config.way {
@@ -513,5 +521,6 @@ pub(super) async fn answer_form(server: &Server, shared: &Shared, params: &Value
     let _turn = shared.forms.lock().await;
     let asker = server.askers.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
     let answer = elicitation::answer(&server.config, &shared.parts.elicits, asker, params).await;
+    shared.record(&server.config.name, "form", answer.action);
     serde_json::to_value(answer).unwrap_or_else(|_| json!({"action": "cancel"}))
 }

@@ -1,22 +1,26 @@
 //! All servers of a session or a run, on one thread of their own: they connect beside everything else, and none outlives it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use zori_core::time::Clock;
 use zori_core::transport::Transport;
 
+use super::audit::{ServerAudit, ServerRecord};
 use super::config::ServerConfig;
 use super::content::PrivateFiles;
 use super::elicitation::Elicits;
 use super::known::KnownServers;
 use super::log::Redact;
 use super::oauth::bearer::LoginParts;
+use super::pins::{PinStore, PinnedTool};
 use super::server::{self, Order, Server, Status};
 use super::stdio::Launch;
-use super::store::McpStore;
+use super::store::ListStore;
 
 /// After so long somebody is told for whom the first request waits.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -35,6 +39,10 @@ pub struct McpParts {
     pub files: PathBuf,
     /// Takes secrets out of logs.
     pub redact: Redact,
+    /// Writes down what becomes of servers.
+    pub audit: ServerAudit,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
     /// The version that servers are told.
     pub version: &'static str,
     /// Who answers the forms of servers.
@@ -50,11 +58,26 @@ pub struct McpParts {
 /// What all servers share.
 pub(super) struct Shared {
     pub(super) parts: McpParts,
-    pub(super) store: McpStore,
+    pub(super) lists: ListStore,
+    pub(super) pins: PinStore,
     pub(super) known: KnownServers,
     pub(super) files: PrivateFiles,
     /// Held while a form is open.
     pub(super) forms: tokio::sync::Mutex<()>,
+    /// What was warned of already.
+    warned: Mutex<BTreeSet<String>>,
+}
+
+impl Shared {
+    /// Writes something down of a server that has happened; where it cannot be, nothing can be done about it any more.
+    pub(super) fn record(&self, server: &str, action: &'static str, summary: &str) {
+        let _ = (self.parts.audit)(&ServerRecord { server, action, summary });
+    }
+
+    /// Returns whether nobody was warned of this yet.
+    pub(super) fn warns_first(&self, warning: &str) -> bool {
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(warning.to_owned())
+    }
 }
 
 /// A server that is to live.
@@ -100,10 +123,12 @@ pub struct Changed {
 impl McpServers {
     /// Starts connecting to all of them, and returns at once. Without a server there is no thread either.
     pub fn start(configs: Vec<ServerConfig>, parts: McpParts) -> Arc<Self> {
-        let store = McpStore::new(parts.folder.clone());
+        let lists = ListStore::new(parts.folder.clone(), parts.clock.clone());
+        let pins = PinStore::new(parts.folder.clone());
         let files = PrivateFiles::new(parts.files.clone());
         let known = KnownServers::new(parts.folder.clone());
-        let shared = Arc::new(Shared { parts, store, known, files, forms: tokio::sync::Mutex::new(()) });
+        let (forms, warned) = (tokio::sync::Mutex::new(()), Mutex::default());
+        let shared = Arc::new(Shared { parts, lists, pins, known, files, forms, warned });
         let servers = Self { shared, servers: Mutex::default(), thread: Mutex::new(ServerThread::Unborn) };
         configs.into_iter().for_each(|config| servers.add(config));
         Arc::new(servers)
@@ -157,6 +182,22 @@ impl McpServers {
             });
         }
         server.orders.send(order).is_ok()
+    }
+
+    /// Forgets the login to a server, and connects to it without. Returns whether there was one; `None` without such a server.
+    pub fn log_out(&self, name: &str) -> Option<Result<bool, String>> {
+        let server = self.named(name)?;
+        let forgotten = server.bearer.as_ref().map_or(Ok(false), |bearer| bearer.forget());
+        if forgotten == Ok(true) {
+            self.shared.record(name, "logout", "");
+            self.reconnect(name);
+        }
+        Some(forgotten)
+    }
+
+    /// Returns how the tools of a server compare with those that were approved, by name (MCP-42).
+    pub fn pins(&self, server: &Server) -> Vec<PinnedTool> {
+        self.shared.pins.compare(&server.identity, &server.now().tools)
     }
 
     /// Has these servers of a client and no others of its own.

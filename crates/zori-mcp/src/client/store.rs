@@ -1,35 +1,33 @@
-//! What is remembered of servers between runs, below the base directory: which tools were approved (`pins.json`, MCP-42), and the
-//! last list of each (`lists.json`, MCP-33).
+//! The last list of each server, which is remembered between runs (`lists.json` below the base directory, MCP-33), and how such files are
+//! read and written.
 
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use zori_core::tool::McpChange;
+use zori_core::time::Clock;
 
 use super::prompt::ListedPrompt;
 use super::resource::ListedResource;
 use super::tool_list::ListedTool;
 
-/// How long a list counts.
+/// How long a list counts at most.
 const LIST_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 /// No file of ours is longer.
 const MAX_FILE: u64 = 8 << 20;
 
-/// The files of one base directory.
-pub struct McpStore {
-    folder: Option<PathBuf>,
-    pins: Mutex<Option<Pins>>,
-    now: fn() -> u64,
-}
+const FILE: &str = "lists.json";
 
-/// For each server, by identity: its approved tools and their hashes.
-type Pins = BTreeMap<String, BTreeMap<String, String>>;
+/// The lists of one base directory.
+pub struct ListStore {
+    folder: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
+}
 
 /// A list as it is kept.
 #[derive(Serialize, Deserialize)]
@@ -45,6 +43,9 @@ struct KeptList {
 pub struct CachedList {
     /// The tools.
     pub tools: Vec<ListedTool>,
+    /// How long the list holds, in milliseconds, where the server says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
     /// What the server says of itself.
     pub instructions: Option<String>,
     /// Its resources.
@@ -55,75 +56,40 @@ pub struct CachedList {
     pub prompts: Vec<ListedPrompt>,
 }
 
-impl McpStore {
-    /// Keeps everything below this folder; without one nothing is kept.
-    pub fn new(folder: Option<PathBuf>) -> Self {
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Self { folder, pins: Mutex::new(None), now }
+impl KeptList {
+    /// Returns whether it still counts: for a week, or as long as the server said where that is shorter.
+    fn counts(&self, now: u64) -> bool {
+        let age = now.checked_sub(self.at).map(Duration::from_secs);
+        let said = self.list.ttl_ms.map_or(LIST_AGE, Duration::from_millis);
+        age.is_some_and(|age| age < said.min(LIST_AGE))
     }
+}
 
-    /// Returns whether a tool is the one that was approved. Of a server of which none was, every tool is.
-    pub fn change(&self, identity: &str, tool: &ListedTool) -> McpChange {
-        self.with_pins(|pins| match pins.get(identity) {
-            None => McpChange::None,
-            Some(known) => match known.get(&tool.name) {
-                None => McpChange::New,
-                Some(digest) if *digest == tool.digest => McpChange::None,
-                Some(_) => McpChange::Changed,
-            },
-        })
-    }
-
-    /// Remembers that a tool was approved as it is. The first one of a server stands for all that it lists now.
-    pub fn approve(&self, identity: &str, tool: &ListedTool, all: &[ListedTool]) {
-        if self.with_pins(|pins| pins.get(identity).is_some_and(|k| k.get(&tool.name) == Some(&tool.digest)))
-        {
-            return;
-        }
-        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another process may have approved something meanwhile.
-        let mut now: Pins = self.read("pins.json").unwrap_or_default();
-        match now.get_mut(identity) {
-            Some(known) => drop(known.insert(tool.name.clone(), tool.digest.clone())),
-            None => {
-                let all = all.iter().chain([tool]).map(|tool| (tool.name.clone(), tool.digest.clone()));
-                now.insert(identity.to_owned(), all.collect());
-            }
-        }
-        self.write("pins.json", &now);
-        *pins = Some(now);
-    }
-
-    fn with_pins<T>(&self, look: impl FnOnce(&Pins) -> T) -> T {
-        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
-        look(pins.get_or_insert_with(|| self.read("pins.json").unwrap_or_default()))
+impl ListStore {
+    /// Keeps the file below this folder; without one nothing is kept.
+    pub fn new(folder: Option<PathBuf>, clock: Arc<dyn Clock>) -> Self {
+        Self { folder, clock }
     }
 
     /// Returns the last list of a server, if it is young enough.
-    pub fn list(&self, identity: &str) -> Option<CachedList> {
-        let mut lists: BTreeMap<String, KeptList> = self.read("lists.json")?;
-        let kept = lists.remove(identity)?;
-        let age = (self.now)().checked_sub(kept.at)?;
-        (age <= LIST_AGE.as_secs()).then_some(kept.list)
+    pub fn get(&self, identity: &str) -> Option<CachedList> {
+        let mut lists: BTreeMap<String, KeptList> = read_whole(self.folder.as_ref()?, FILE)?;
+        lists.remove(identity).filter(|kept| kept.counts(self.now())).map(|kept| kept.list)
     }
 
-    /// Keeps the list of a server.
-    pub fn keep_list(&self, identity: &str, list: CachedList) {
-        let mut lists: BTreeMap<String, KeptList> = self.read("lists.json").unwrap_or_default();
-        let now = (self.now)();
-        lists.retain(|_, kept| now.saturating_sub(kept.at) <= LIST_AGE.as_secs());
-        lists.insert(identity.to_owned(), KeptList { at: now, list });
-        self.write("lists.json", &lists);
-    }
-
-    fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        read_whole(self.folder.as_ref()?, name)
-    }
-
-    /// Writes a file whole, or leaves the old one. What cannot be kept is learnt again.
-    fn write(&self, name: &str, value: &impl Serialize) {
+    /// Keeps the list of a server. What cannot be kept is learnt again.
+    pub fn keep(&self, identity: &str, list: CachedList) {
         let Some(folder) = &self.folder else { return };
-        let _ = write_whole(folder, name, value);
+        let mut lists: BTreeMap<String, KeptList> = read_whole(folder, FILE).unwrap_or_default();
+        let now = self.now();
+        lists.retain(|_, kept| kept.counts(now));
+        lists.insert(identity.to_owned(), KeptList { at: now, list });
+        let _ = write_whole(folder, FILE, &lists);
+    }
+
+    /// Returns the time in seconds since 1970; a clock set before that counts as 1970.
+    fn now(&self) -> u64 {
+        u64::try_from(self.clock.now().0).unwrap_or(0)
     }
 }
 
@@ -151,40 +117,38 @@ pub(super) fn write_whole(folder: &Path, name: &str, value: &impl Serialize) -> 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use zori_core::time::Timestamp;
 
     use super::*;
 
-    fn tool(name: &str, description: &str) -> ListedTool {
-        ListedTool::read(&json!({"name": name, "description": description})).unwrap()
+    /// A clock that stands at so many seconds.
+    struct At(i64);
+
+    impl Clock for At {
+        fn now(&self) -> Timestamp {
+            Timestamp(self.0)
+        }
+
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
     }
 
     #[test]
-    fn a_changed_tool_is_seen_and_a_new_one_too() {
-        let dir = std::env::temp_dir().join(format!("zori-mcp-pins-{}", std::process::id()));
-        let store = McpStore::new(Some(dir.clone()));
-        let (a, b) = (tool("a", "reads"), tool("b", "reads"));
-        assert_eq!(store.change("id", &a), McpChange::None);
-        store.approve("id", &a, &[a.clone(), b.clone()]);
-        let store = McpStore::new(Some(dir.clone()));
-        assert_eq!(store.change("id", &b), McpChange::None);
-        assert_eq!(store.change("id", &tool("a", "sends your mail")), McpChange::Changed);
-        assert_eq!(store.change("id", &tool("c", "new")), McpChange::New);
-        assert_eq!(store.change("other", &a), McpChange::None);
-        store.approve("id", &tool("a", "sends your mail"), &[]);
-        assert_eq!(store.change("id", &tool("a", "sends your mail")), McpChange::None);
-        std::fs::remove_dir_all(dir).unwrap();
-    }
-
-    #[test]
-    fn lists_are_kept_for_a_week() {
+    fn lists_are_kept_for_a_week_or_as_long_as_the_server_says() {
         let dir = std::env::temp_dir().join(format!("zori-mcp-lists-{}", std::process::id()));
-        let mut store = McpStore::new(Some(dir.clone()));
-        store.now = || 1_000_000;
-        let list = CachedList { tools: vec![tool("a", "x")], ..CachedList::default() };
-        store.keep_list("id", list);
-        assert_eq!(store.list("id").unwrap().tools, [tool("a", "x")]);
-        store.now = || 1_000_000 + 8 * 24 * 3600;
-        assert!(store.list("id").is_none());
+        let store = |at: i64| ListStore::new(Some(dir.clone()), Arc::new(At(at)));
+        let tool = ListedTool::read(&json!({"name": "a"})).unwrap();
+        let list = |ttl_ms| CachedList { tools: vec![tool.clone()], ttl_ms, ..CachedList::default() };
+        let week = 7 * 24 * 3600;
+        for (ttl_ms, last) in [(None, week), (Some(5_000), 5), (Some(0), 0), (Some(u64::MAX), week)] {
+            store(1_000_000).keep("id", list(ttl_ms));
+            let counts = |age: i64| store(1_000_000 + age).get("id").is_some();
+            assert_eq!((counts(last - 1), counts(last)), (last > 0, false), "{ttl_ms:?}");
+        }
+        // A list of tomorrow is not believed.
+        store(1_000_000).keep("id", list(None));
+        assert!(store(999_999).get("id").is_none());
         std::fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -69,7 +69,7 @@ impl McpTool {
             Err(_) => return lost("it is still being connected to".to_owned()),
         };
         let tool = self.now();
-        let change = self.shared.store.change(&self.server.identity, &tool);
+        let change = self.shared.pins.change(&self.server.identity, &tool);
         let judged = self.judged.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The list of the last time may have been judged, before the server was there.
         let same = match judged {
@@ -84,7 +84,13 @@ impl McpTool {
             ));
         }
         if change == McpChange::None || cx.consent == Consent::Person {
-            self.shared.store.approve(&self.server.identity, &tool, &self.server.now().tools);
+            let (all, identity) = (self.server.now().tools, &self.server.identity);
+            if self.shared.pins.approve(identity, name, &tool, &all) {
+                self.shared.record(name, "pin", &tool.name);
+            }
+        } else {
+            // The mode lets it run, unseen.
+            self.warn(&cx, format!("the tool `{}` of the MCP server `{name}` {}", tool.name, change.about()));
         }
         let _asked = cx.ask.clone().map(|asker| Registered::new(&self.server, asker));
         let mut clock = CallClock::new(self.server.config.tool_timeout);
@@ -96,6 +102,10 @@ impl McpTool {
                 Err(late) => return late,
             };
             if result["resultType"] != "input_required" {
+                if let Some(why) = tool.broken_output(&result) {
+                    let named = format!("the tool `{}` of the MCP server `{name}`", tool.name);
+                    self.warn(&cx, format!("the result of {named} is not as its `outputSchema` says: {why}"));
+                }
                 return content::laid_out(&result, &self.shared.files);
             }
             match self.inputs(&peer, &result["inputRequests"]).await {
@@ -109,6 +119,15 @@ impl McpTool {
             }
         }
         lost(format!("it asked for more input {MAX_ROUNDS} times"))
+    }
+
+    /// Warns the user, once of each thing.
+    fn warn(&self, cx: &ToolCx, warning: String) {
+        if let Some(user) = &cx.ask
+            && self.shared.warns_first(&warning)
+        {
+            user.warn(warning);
+        }
     }
 
     /// Calls once. An error is the output of a call that took too long.
@@ -203,7 +222,7 @@ impl Tool for McpTool {
     fn effects(&self, _: &RawValue) -> Vec<Effect> {
         let tool = self.now();
         self.judged.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| tool.digest.clone());
-        let change = self.shared.store.change(&self.server.identity, &tool);
+        let change = self.shared.pins.change(&self.server.identity, &tool);
         let trusted = self.server.config.trust == Trust::Trusted && change == McpChange::None;
         vec![Effect::Mcp {
             server: self.server.config.name.clone(),

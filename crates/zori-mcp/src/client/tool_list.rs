@@ -26,6 +26,9 @@ pub struct ListedTool {
     pub reads_only: bool,
     /// The hash of all that it says of itself (MCP-42).
     pub digest: String,
+    /// The schema of its structured results, as it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
 }
 
 impl ListedTool {
@@ -54,6 +57,7 @@ impl ListedTool {
             schema,
             reads_only: tool["annotations"]["readOnlyHint"] == true,
             digest: hash.finalize().to_hex()[..32].to_owned(),
+            output_schema: tool.get("outputSchema").filter(|schema| fits_bounds(schema)).cloned(),
         })
     }
 
@@ -69,41 +73,60 @@ impl ListedTool {
 
     /// Says what is wrong with arguments, as far as their outermost fields tell.
     pub fn misfit(&self, arguments: &Value) -> Option<String> {
-        let given = arguments.as_object()?;
-        let required = self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        let missing: Vec<&str> = required.filter(|field| !given.contains_key(*field)).collect();
-        if !missing.is_empty() {
-            return Some(format!("`{}` is missing", missing.join("`, `")));
-        }
-        let properties = self.schema["properties"].as_object()?;
-        for (field, value) in given {
-            let Some(schema) = properties.get(field) else {
-                if self.schema["additionalProperties"] == false {
-                    let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-                    return Some(format!("there is no field `{field}`; there are {}", known.join(", ")));
-                }
-                continue;
-            };
-            let fits = match schema["type"].as_str() {
-                Some("string") => value.is_string(),
-                Some("integer") => {
-                    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
-                }
-                Some("number") => value.is_number(),
-                Some("boolean") => value.is_boolean(),
-                Some("array") => value.is_array(),
-                Some("object") => value.is_object(),
-                _ => true,
-            };
-            if !fits {
-                return Some(format!(
-                    "`{field}` must be of the type {}",
-                    schema["type"].as_str().unwrap_or("?")
-                ));
-            }
-        }
-        None
+        misfit(&self.schema, arguments)
     }
+
+    /// Says how a result breaks the schema that the tool gave for it (MCP-50); one that failed need not fit.
+    pub fn broken_output(&self, result: &Value) -> Option<String> {
+        let schema = self.output_schema.as_ref().filter(|_| result["isError"] != true)?;
+        if !schema.is_object() {
+            return Some("that is no schema".to_owned());
+        }
+        match &result["structuredContent"] {
+            structured @ Value::Object(_) => misfit(schema, structured),
+            _ => Some("it has no structured content".to_owned()),
+        }
+    }
+}
+
+/// Returns whether a schema of results is one that is kept.
+fn fits_bounds(schema: &Value) -> bool {
+    !schema.is_null() && schema.to_string().len() <= MAX_SCHEMA
+}
+
+/// Says how the outermost fields of a value break a schema.
+fn misfit(schema: &Value, value: &Value) -> Option<String> {
+    let given = value.as_object()?;
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let missing: Vec<&str> = required.filter(|field| !given.contains_key(*field)).collect();
+    if !missing.is_empty() {
+        return Some(format!("`{}` is missing", missing.join("`, `")));
+    }
+    let properties = schema["properties"].as_object()?;
+    for (field, value) in given {
+        let Some(wanted) = properties.get(field) else {
+            if schema["additionalProperties"] == false {
+                let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+                return Some(format!("there is no field `{field}`; there are {}", known.join(", ")));
+            }
+            continue;
+        };
+        let fits = match wanted["type"].as_str() {
+            Some("string") => value.is_string(),
+            Some("integer") => {
+                value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
+            }
+            Some("number") => value.is_number(),
+            Some("boolean") => value.is_boolean(),
+            Some("array") => value.is_array(),
+            Some("object") => value.is_object(),
+            _ => true,
+        };
+        if !fits {
+            return Some(format!("`{field}` must be of the type {}", wanted["type"].as_str().unwrap_or("?")));
+        }
+    }
+    None
 }
 
 /// Returns the name that a tool of a server has here: one that is too long is cut, and ends in a hash of the whole.
@@ -151,5 +174,24 @@ mod tests {
         assert_eq!(tool.misfit(&json!({})).unwrap(), "`a` is missing");
         assert_eq!(tool.misfit(&json!({"a": "x"})).unwrap(), "`a` must be of the type integer");
         assert_eq!(tool.misfit(&json!({"a": 1, "b": 2})).unwrap(), "there is no field `b`; there are a");
+    }
+
+    /// MCP-50.
+    #[test]
+    fn results_against_their_schema() {
+        let told = |schema: Value, result: Value| {
+            ListedTool::read(&json!({"name": "t", "outputSchema": schema})).unwrap().broken_output(&result)
+        };
+        let schema =
+            || json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}});
+        let fits = json!({"structuredContent": {"n": 1}});
+        assert_eq!(told(schema(), fits.clone()), None);
+        assert_eq!(told(Value::Null, json!({})), None);
+        assert_eq!(told(schema(), json!({"isError": true})), None);
+        assert_eq!(told(schema(), json!({})).unwrap(), "it has no structured content");
+        assert_eq!(told(schema(), json!({"structuredContent": {}})).unwrap(), "`n` is missing");
+        let text = json!({"structuredContent": {"n": "1"}});
+        assert_eq!(told(schema(), text).unwrap(), "`n` must be of the type integer");
+        assert_eq!(told(json!(7), fits).unwrap(), "that is no schema");
     }
 }

@@ -52,6 +52,8 @@ pub struct AuditEntry {
     request_id: Option<String>,
     /// What a run is a part of, if its caller said so.
     pub trace_id: Option<String>,
+    server: Option<String>,
+    action: Option<String>,
     state: Option<String>,
     folder: Option<String>,
     by: Option<String>,
@@ -61,7 +63,16 @@ impl AuditEntry {
     /// Returns the record as a line for people, harmless on a terminal.
     pub fn line(&self) -> String {
         let mut line = format!("{}  {:<8}", self.ts, self.event);
-        let words = [&self.verdict, &self.result, &self.tool, &self.class, &self.command, &self.state];
+        let words = [
+            &self.verdict,
+            &self.result,
+            &self.tool,
+            &self.class,
+            &self.command,
+            &self.server,
+            &self.action,
+            &self.state,
+        ];
         for word in words.into_iter().flatten() {
             let _ = write!(line, "  {word}");
         }

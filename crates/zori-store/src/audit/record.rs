@@ -134,6 +134,14 @@ pub(crate) struct TrustRecord<'a> {
     pub run: &'a [String],
 }
 
+/// What became of an MCP server.
+#[derive(Serialize)]
+pub(crate) struct ServerRecord<'a> {
+    pub server: &'a str,
+    pub action: &'a str,
+    pub summary: &'a str,
+}
+
 /// A project that is purged.
 #[derive(Serialize)]
 pub(crate) struct PurgeRecord<'a> {

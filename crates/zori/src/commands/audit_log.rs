@@ -24,8 +24,10 @@ use zori_setup::settings::root;
 const EVENT: Flag = Flag::valued(
     "event",
     "NAME",
-    Kind::Choice(&["decision", "approval", "sandbox", "mode", "tool", "undo", "purge", "trust", "run"]),
-    "Show only these: decision, approval, sandbox, mode, tool, undo, trust or run",
+    Kind::Choice(&[
+        "decision", "approval", "sandbox", "mode", "tool", "mcp", "undo", "purge", "trust", "run",
+    ]),
+    "Show only these: decision, approval, sandbox, mode, tool, mcp, undo, purge, trust or run",
 );
 const SINCE: Flag =
     Flag::valued("since", "TIME", Kind::Text, "Show only what happened since, such as 2026-01-31T12:00")

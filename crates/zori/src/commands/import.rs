@@ -49,6 +49,18 @@ const STORE_SECRETS: Flag = Flag::switch(
     "Put secrets that stand in their files into the vault; without it such a server is added switched off",
 );
 
+/// The servers alone, for whoever looks for them beside the other commands about servers (MCP-90).
+pub const SERVERS: Command<App> = Command {
+    flags: const { &[FROM, STORE_SECRETS] },
+    examples: &[
+        example("which there are", "zori mcp import --dry-run"),
+        example("those of one agent", "zori mcp import --from claude --yes"),
+    ],
+    path: &["mcp", "import"],
+    about: "Take over the MCP servers of other agents; `import` takes over the rest",
+    ..COMMAND
+};
+
 /// It changes nothing of the other agents, but brings their servers and rules in, so somebody has to agree.
 pub const COMMAND: Command<App> = Command {
     flags: const { &[FROM, ONLY, STORE_SECRETS] },
@@ -107,7 +119,11 @@ impl Import {
             rule_root: data_dir.dir().to_owned(),
         };
         let plan = homes::read(&home, &root, &chosen(&FROM, AGENTS));
-        let plan = plan.only(&chosen(&ONLY, GROUPS)).without_known(&config).without_bad_rules(&anchors);
+        let groups = match cx.command.path == SERVERS.path {
+            true => vec!["servers"],
+            false => chosen(&ONLY, GROUPS),
+        };
+        let plan = plan.only(&groups).without_known(&config).without_bad_rules(&anchors);
         let place = data_dir.vault();
         let vault = if place.is_made() { VaultFile::open(&place).ok() } else { None };
         let missing = |server| shown::missing(server, &cx.app.env, vault.as_ref(), cx.program.name);

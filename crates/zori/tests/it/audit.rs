@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
+use zori_testkit::mcp::scripted_server;
 
 use crate::world::{with_model, world};
 
@@ -201,7 +202,7 @@ fn wrong_flags() {
     let world = world();
     insta::assert_snapshot!(world.run(&["audit-log", "--event", "nope"]), @"
     ------- stderr -------
-    Error: `--event` takes decision, approval, sandbox, mode, tool, undo, purge, trust or run, not `nope`
+    Error: `--event` takes decision, approval, sandbox, mode, tool, mcp, undo, purge, trust or run, not `nope`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["audit-log", "--verify", "--limit", "3"]), @"
@@ -253,4 +254,54 @@ fn by_the_trace_id() {
         answer["data"]["entries"].as_array().expect("it is a list").len()
     };
     assert_eq!((shown("trace-7"), shown("trace-8")), (1, 0));
+}
+
+/// EXT-63: what becomes of MCP servers is written down, without values.
+#[test]
+fn what_becomes_of_servers() {
+    let (world, _model) =
+        with_model([anthropic::tool_use("c1", "mcp__s__ask", json!({})), anthropic::text("Done")]);
+    let script = scripted_server(&world);
+    let config = format!(
+        "[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}]\nenv = {{ GIVEN = \"a-value\" }}\n\
+         answers = {{ name = \"Ada-of-the-form\" }}\n"
+    );
+    world.write(world.base().join("config.toml"), config);
+    assert_eq!(world.run(&["exec", "-y", "-p", "x", "--no-save"]).code(), Some(0));
+    let of_servers = || {
+        let all = records(&world, project_log(&world));
+        let own: Vec<Value> = all.into_iter().filter(|record| record["event"] == "mcp").collect();
+        picked(&own, &["server", "action", "summary", "session"])
+    };
+    assert_eq!(
+        of_servers(),
+        [
+            json!(["s", "start", "user, stdio", null]),
+            json!(["s", "pin", "ask", null]),
+            json!(["s", "form", "accept", null]),
+            json!(["s", "end", "stopped", null]),
+        ]
+    );
+    let text = world.read(project_log(&world));
+    assert!(!text.contains("a-value") && !text.contains("Ada-of-the-form"), "{text}");
+    let shown = world.run(&["audit-log", "--event", "mcp"]).success().stdout();
+    assert!(shown.lines().next().unwrap().ends_with("  mcp       s  start  user, stdio"), "{shown}");
+    assert_eq!(world.run(&["audit-log", "--verify"]).code(), Some(0));
+}
+
+/// Where the log is required, a server that cannot be written down is not started.
+#[test]
+fn a_server_that_cannot_be_written_down() {
+    let (world, model) = with_model([anthropic::text("Done")]);
+    let script = scripted_server(&world);
+    let server = format!("[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}]\n");
+    world.write(world.base().join("config.toml"), format!("audit = \"required\"\n{server}"));
+    world.write(world.base().join("projects"), "in the way");
+    let refused = world.run(&["exec", "-p", "x"]);
+    assert_eq!((refused.code(), model.count()), (Some(4), 0), "{refused}");
+    let checked = world.run(&["mcp", "list", "--check"]).to_string();
+    assert!(
+        checked.contains("failed: the audit log is required and cannot be written: $BASE/projects/"),
+        "{checked}"
+    );
 }

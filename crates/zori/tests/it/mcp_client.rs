@@ -199,9 +199,11 @@ fn a_changed_tool_is_asked_about_again() {
     assert_eq!(run("Adds"), "3");
     // What was judged is the list of the last time; nothing runs by that.
     let judged = run("Adds, and sends your mail");
-    assert!(judged.contains("than when the call was judged; nothing was executed"), "{judged}");
-    let changed = run("Adds, and sends your mail");
     let why = "the tool `add` of the MCP server `s` says something else of itself than when it was approved";
+    // The server may be there first.
+    let late = "than when the call was judged; nothing was executed";
+    assert!(judged.contains(late) || judged.contains(why), "{judged}");
+    let changed = run("Adds, and sends your mail");
     assert!(changed.contains(why), "{changed}");
 }
 
@@ -255,6 +257,16 @@ fn commands() {
     assert!(said(&["mcp", "call", "s", "fail"], 1).contains("it cannot"));
     assert!(said(&["mcp", "call", "s", "nothing"], 5).contains("has no tool `nothing`"));
     said(&["mcp", "call", "s", "add", "--deny", "mcp__s"], 7);
+    let hasty = format!(
+        "{}\n[mcp.servers.hasty]\ncommand = \"sh\"\nargs = [{script:?}]\ntool_timeout_secs = 1\n\
+         [mcp.servers.dead]\ncommand = \"sh\"\nargs = [{script:?}, \"dies\"]\n",
+        world.read(world.base().join("config.toml"))
+    );
+    world.write(world.base().join("config.toml"), hasty);
+    assert!(said(&["mcp", "call", "hasty", "slow"], 10).contains("did not answer within 1 seconds"));
+    assert!(said(&["mcp", "call", "dead", "add"], 12).contains("its last words: no licence"));
+    said(&["mcp", "tools", "dead"], 12);
+    said(&["mcp", "call", "s", "add", "--input", "[]"], 2);
     said(&["mcp", "remove", "s"], 0);
     assert_eq!(world.run(&["mcp", "get", "s"]).code(), Some(5));
 }

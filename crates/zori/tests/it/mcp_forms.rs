@@ -219,3 +219,44 @@ fn fields_with_yes() {
         assert_eq!(answered(&model), expected, "{form} {answers}");
     }
 }
+
+/// MCP-70: a form opens while two calls run, of two servers that both ask: one form at a time, and each answer goes to who asked.
+#[test]
+fn a_form_while_two_calls_run() {
+    let both = anthropic::Message::new()
+        .tool_use("t1", "mcp__s__ask", json!({}))
+        .tool_use("t2", "mcp__t__ask", json!({}))
+        .stop("tool_use");
+    let (world, model) = with_model([both, anthropic::text("Done.")]);
+    let script = scripted_server(&world);
+    let form = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}}).to_string();
+    let table = |server: &str| {
+        let form = form(server);
+        format!(
+            "[mcp.servers.{server}]\ncommand = \"sh\"\nargs = [{script:?}]\nenv = {{ FORM = {form:?} }}\n"
+        )
+    };
+    world.write(world.base().join("config.toml"), table("s") + &table("t"));
+    let mut run = start(&world, &["--json", "--no-save", "--allow", "mcp__s", "--allow", "mcp__t"]);
+    run.write_stdin("go\n");
+    for answered in 1..=2 {
+        run.wait_until("a form", |run| run.stdout().matches("\"type\":\"elicitation\"").count() == answered);
+        let last = run.stdout();
+        let asked =
+            last.lines().rfind(|line| line.contains("\"type\":\"elicitation\"")).expect("it was waited for");
+        let asked: Value = serde_json::from_str(asked).expect("an event is JSON");
+        let shown = asked["fields"][0]["description"].as_str().expect("a field is described");
+        let server = if shown.contains("`s`") { "s" } else { "t" };
+        let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"answer": format!("for {server}")}});
+        run.write_stdin(format!("{answer}\n"));
+    }
+    run.wait_for_stdout("\"cost\"").close_stdin();
+    run.finish();
+    let results = model.request(1).messages().pop().expect("a request has messages")["content"].clone();
+    let told: Vec<_> =
+        results.as_array().expect("two results").iter().map(|result| result["content"].clone()).collect();
+    assert_eq!(
+        told,
+        [r#"{"action":"accept","content":{"s":"for s"}}"#, r#"{"action":"accept","content":{"t":"for t"}}"#]
+    );
+}

@@ -3,7 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::browser;
 use zori_testkit::env::TestEnv;
@@ -417,4 +417,20 @@ fn what_servers_complete() {
     person.types("see @s:note").sees("s:note://one");
     person.keys("\t").sees("see @s:note://one").keys("\x15");
     person.leaves();
+}
+
+/// EXT-63: who logged in and out is in the audit log, and no token is.
+#[test]
+fn logins_are_written_down() {
+    let (world, _server) = with_server(McpAuthFault::None, 3600);
+    log_in(&world);
+    world.run(&["mcp", "logout", "s"]).success();
+    let log = world.read(world.base().join("audit.jsonl"));
+    let records: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let own: Vec<Value> = records
+        .iter()
+        .filter(|record| record["event"] == "mcp")
+        .map(|record| json!([record["server"], record["action"], record["summary"]]))
+        .collect();
+    assert_eq!(own, [json!(["s", "login", ""]), json!(["s", "logout", ""])]);
 }

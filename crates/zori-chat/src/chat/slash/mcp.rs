@@ -125,14 +125,11 @@ fn login_refusal(servers: &McpServers, name: &str) -> Option<String> {
 
 /// Forgets the login to a server.
 fn logged_out(servers: &McpServers, name: &str) -> String {
-    let Some(server) = servers.named(name) else { return unknown(name) };
-    match server.bearer().map(|bearer| bearer.forget()) {
-        Some(Ok(true)) => {
-            servers.reconnect(name);
-            format!("Forgot the login to the MCP server {name}.")
-        }
+    match servers.log_out(name) {
+        None => unknown(name),
+        Some(Ok(true)) => format!("Forgot the login to the MCP server {name}."),
+        Some(Ok(false)) => format!("Nobody is logged in to the MCP server {name}."),
         Some(Err(why)) => format!("The login to the MCP server {name} is still there: {why}"),
-        Some(Ok(false)) | None => format!("Nobody is logged in to the MCP server {name}."),
     }
 }
 

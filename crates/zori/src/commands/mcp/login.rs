@@ -23,6 +23,7 @@ use super::servers::{Configured, NAME};
 use crate::commands::auth::{cancelled, given_up};
 use crate::commands::{Context, example, ui};
 use zori_setup::app::App;
+use zori_setup::audit;
 use zori_setup::credentials;
 use zori_setup::environment::Environment;
 use zori_setup::error::{
@@ -61,7 +62,7 @@ pub const LOGIN: Command<App> = Command {
     declares: r#"{"has_network_io":true,"interactive":true,"headless_supported":true,"headless_behavior":"emit_in_output",
         "gui_operations":["browser"],"filesystem_side_effects":[{"path":"credential store","type":"credential",
         "clearable_with":"zori mcp logout"},{"path":"$ZORI_HOME/mcp","type":"cache"},
-        {"path":"$ZORI_HOME/logs/mcp","type":"log"}]}"#,
+        {"path":"$ZORI_HOME/logs/mcp","type":"log"},{"path":"$ZORI_HOME/projects","type":"log","clearable_with":"zori project purge"}]}"#,
     ..Command::new(&["mcp", "login"], "Log in to an MCP server that wants it", login)
 };
 
@@ -103,6 +104,7 @@ fn login(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let opens = person && !args.has(&NO_BROWSER) && has_browser(&cx.app.env);
     let grant = with_browser(cx, &mut ui, opens, &name, &bearer, &challenge, &signals)?;
     bearer.keep(&grant).map_err(|why| Failure::new(&CREDENTIAL_STORE_UNAVAILABLE, why))?;
+    audit::server_login(&cx.app.data_dir()?, &name, "login", &mut ui);
     let data = json!({"name": name, "issuer": grant.terms.issuer, "scope": grant.terms.scope});
     Ok(Reply::changed(Effect::Updated, data).text(format!("Logged in to the MCP server {name}")))
 }
@@ -120,6 +122,9 @@ fn logout(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         Some(bearer) => bearer.forget().map_err(|why| Failure::new(&CREDENTIAL_STORE_UNAVAILABLE, why))?,
         None => false,
     };
+    if there {
+        audit::server_login(&cx.app.data_dir()?, &name, "logout", &mut ui(cx));
+    }
     Ok(match there {
         true => Reply::changed(Effect::Deleted, json!({ "name": name }))
             .text(format!("Forgot the login to the MCP server {name}")),

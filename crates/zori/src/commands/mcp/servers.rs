@@ -1,6 +1,7 @@
 //! `mcp list|get|add|remove`: the MCP servers of the config (MCP-90). None is contacted unless that is asked for.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
@@ -12,23 +13,25 @@ use zori_contract::flag::{Flag, Positional};
 use zori_contract::gate::Preview;
 use zori_contract::kind::{Kind, Pattern};
 use zori_contract::reply::{Effect, Reply};
+use zori_core::confine::Confine;
 use zori_core::secret::Secrets;
+use zori_host::sandbox::confinement::Confinement;
 use zori_host::settings::WorkspaceSettings;
-use zori_host::start_mcp_servers;
+use zori_host::{SystemIds, start_mcp_servers};
 use zori_mcp::client::config::is_name;
 use zori_mcp::client::{Elicits, McpServers, ServerConfig, Way};
 use zori_redact::Redactor;
 
 use crate::commands::{Context, example};
+use crate::{audit, host_failure, wire_up};
 use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::config::{Config, server_table};
 use zori_setup::error::{MCP_SERVER_EXISTS, MCP_SERVER_NOT_FOUND};
-use zori_setup::mcp_servers;
-use zori_setup::settings::root;
+use zori_setup::mcp_servers::{self, ServerSources};
+use zori_setup::settings::{self, root};
 use zori_setup::trust::project::Project;
 use zori_setup::trust::store::{TrustState, TrustStore};
-use zori_setup::wire_up;
 
 /// What a server is called.
 pub(super) const SERVER_NAME: Pattern =
@@ -60,10 +63,13 @@ const ROW: &str = r#"{"type":"array","items":{"type":"object","required":["name"
 const CHANGED: &str = r#"{"type":"object","required":["name","effect"],"properties":{"name":{"type":"string"},
     "effect":{"enum":["created","deleted","noop"]}}}"#;
 const WRITES: &str = r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/config.toml","type":"config"}]}"#;
+/// What is said where there is none.
+pub(super) const NO_SERVERS: &str = "There are no MCP servers; `zori mcp add NAME -- COMMAND` adds one.\n";
 /// What commands declare that start servers.
 pub(super) const STARTS: &str = r#"{"has_network_io":true,
     "subprocess":{"binary":"*","user_controlled_args":false,"hardcoded_args":[]},"filesystem_side_effects":[
-    {"path":"$ZORI_HOME/logs/mcp","type":"log"},{"path":"$ZORI_HOME/mcp","type":"cache"}]}"#;
+    {"path":"$ZORI_HOME/logs/mcp","type":"log"},{"path":"$ZORI_HOME/mcp","type":"cache"},
+    {"path":"$ZORI_HOME/projects","type":"log","clearable_with":"zori project purge"}]}"#;
 
 pub const LIST: Command<App> = Command {
     flags: const { &[CHECK] },
@@ -143,6 +149,7 @@ pub(super) struct Configured {
     pub(super) config: Config,
     root: PathBuf,
     pub(super) secrets: Secrets,
+    args: LowArgs,
 }
 
 impl Configured {
@@ -162,8 +169,10 @@ impl Configured {
             .collect();
         let secrets = Secrets::default();
         let theirs = project.mcp.as_ref().map(|servers| (servers, &counting[..]));
-        let servers = mcp_servers::configured(cx.app, &config, theirs, &secrets)?.servers;
-        Ok(Self { servers, config, root, secrets })
+        let managed = managed_servers(cx)?;
+        let sources = ServerSources { own: config.mcp_servers.as_ref(), managed: managed.as_ref() };
+        let servers = mcp_servers::configured(cx.app, &config, sources, theirs, &secrets)?.servers;
+        Ok(Self { servers, config, root, secrets, args: LowArgs::new(args) })
     }
 
     /// Returns one server.
@@ -183,7 +192,7 @@ impl Configured {
         &self,
         cx: &Context<'_>,
         servers: Vec<ServerConfig>,
-    ) -> Result<Option<std::sync::Arc<McpServers>>, Failure> {
+    ) -> Result<Option<Arc<McpServers>>, Failure> {
         let data_dir = cx.app.data_dir()?;
         let settings =
             mcp_servers::settings(cx.app, &self.config, Some(&data_dir), servers, false, &self.secrets)?;
@@ -192,8 +201,15 @@ impl Configured {
             home: cx.app.env.home(),
             temp: cx.app.env.temp_dir().to_owned(),
         };
+        // As in a session: what confines commands confines these.
+        let (gathered, _) = settings::policy(cx.app, &self.args)?;
+        let (sandbox, places) = (&gathered.sandbox, &gathered.policy.workspace);
+        let confinement = Confinement::new(sandbox, places, &workspace.temp, false, &SystemIds::default());
+        let confinement = confinement.map_err(host_failure::of_session)?;
+        let confine = confinement.map(|confinement| confinement as Arc<dyn Confine>);
         let redactor = Redactor::new(self.secrets.clone());
-        let started = start_mcp_servers(&settings, &workspace, redactor, Elicits::Nobody, None);
+        let audit = audit::settings(&self.config, Some(&data_dir), &self.root);
+        let started = start_mcp_servers(&settings, &workspace, redactor, Elicits::Nobody, confine, &audit);
         if let Some(servers) = &started {
             let runtime = wire_up::runtime()?;
             for server in servers.all() {
@@ -202,6 +218,15 @@ impl Configured {
         }
         Ok(started)
     }
+}
+
+/// Returns the administrator's servers, by name.
+fn managed_servers(cx: &Context<'_>) -> Result<Option<Map<String, Value>>, Failure> {
+    Ok(Config::load(cx.app.managed_config(), "")?.mcp_servers)
+}
+
+fn is_managed(cx: &Context<'_>, name: &str) -> Result<bool, Failure> {
+    Ok(managed_servers(cx)?.is_some_and(|servers| servers.contains_key(name)))
 }
 
 fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
@@ -242,7 +267,7 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         )
     };
     let text = match rows.is_empty() {
-        true => "There are no MCP servers; `zori mcp add NAME -- COMMAND` adds one.\n".to_owned(),
+        true => NO_SERVERS.to_owned(),
         false => rows.iter().map(line).collect(),
     };
     Ok(Reply::rows(rows).text(text))
@@ -254,7 +279,7 @@ fn get(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let mut data = json!({"name": server.name, "type": server.kind(), "source": server.source.as_str(),
         "target": server.shown(), "enabled": server.enabled, "required": server.required,
         "start_timeout_secs": server.start_timeout.as_secs(), "tool_timeout_secs": server.tool_timeout.as_secs(),
-        "reason": server.broken});
+        "sandbox_write": server.sandbox_write, "network": server.network, "reason": server.broken});
     let names = match &server.way {
         Way::Stdio { env, env_pass, .. } => {
             ("variables", env.keys().chain(env_pass).cloned().collect::<Vec<_>>())
@@ -326,6 +351,11 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let message = format!("there is an MCP server `{name}` already");
         return Err(Failure::new(&MCP_SERVER_EXISTS, message).hint(format!("zori mcp remove {name}")));
     }
+    if is_managed(cx, &name)? {
+        let message =
+            format!("the administrator's config has an MCP server `{name}`, which would count instead");
+        return Err(Failure::new(&MCP_SERVER_EXISTS, message).hint("choose another name"));
+    }
     let one: Map<String, Value> = [(name.clone(), Value::Object(table.clone()))].into_iter().collect();
     if let Some(why) = mcp_servers::refusal(&one) {
         return Err(invalid(why));
@@ -341,8 +371,14 @@ fn remove(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let data_dir = cx.app.data_dir()?;
     let config = data_dir.read_config()?;
     if !config.mcp_servers.as_ref().is_some_and(|servers| servers.contains_key(&name)) {
-        let message = format!("the config has no MCP server `{name}`");
-        return Err(Failure::new(&MCP_SERVER_NOT_FOUND, message));
+        let failure = Failure::new(&MCP_SERVER_NOT_FOUND, format!("the config has no MCP server `{name}`"));
+        return Err(match is_managed(cx, &name)? {
+            true => failure.hint(format!(
+                "it is the administrator's ({}); `enabled = false` is theirs to set",
+                cx.app.managed_config().display()
+            )),
+            false => failure,
+        });
     }
     let changed = server_table::remove(&data_dir.config(), &name);
     changed.map_err(|why| Failure::new(&IO_ERROR, format!("the config file was not changed: {why}")))?;

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
-use zori_contract::error::{PERMISSION_DENIED, VALIDATION_ERROR};
+use zori_contract::error::{PERMISSION_DENIED, TIMEOUT, VALIDATION_ERROR};
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
 use zori_contract::flag::{Flag, Positional};
@@ -17,12 +17,13 @@ use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::{PathSnapshot, Verdict};
+use zori_core::text::one_line;
 use zori_core::tool::{Tool, ToolCode, ToolCx, ToolOutput};
-use zori_mcp::client::{McpServers, Status};
+use zori_mcp::client::{ListedTool, McpServers, Pin, PinnedTool, Status, tool_id};
 use zori_policy::policy::Policy;
 use zori_policy::{Approver, Call, explain};
 
-use super::servers::{Configured, NAME, SERVER_NAME, STARTS};
+use super::servers::{Configured, NAME, NO_SERVERS, SERVER_NAME, STARTS};
 use crate::commands::{Context, example};
 use zori_setup::app::App;
 use zori_setup::args::LowArgs;
@@ -33,21 +34,27 @@ use zori_setup::wire_up;
 const SERVER: Positional =
     Positional::optional("NAME", Kind::Name(SERVER_NAME), "The server; without it, every one");
 const TOOL: Positional = Positional::required("TOOL", Kind::Text, "The tool, by its name on the server");
+const DIFF: Flag =
+    Flag::switch("diff", "Show only tools that are not as they were approved, with what they said then");
 const INPUT: Flag =
     Flag::valued("input", "JSON", Kind::Json, "Its arguments, as a JSON object").default("{}");
 
 pub const LIST: Command<App> = Command {
     args: const { &[SERVER] },
+    flags: const { &[DIFF] },
     list: true,
     id_field: Some("id"),
-    columns: &["id", "bytes", "description"],
+    columns: &["id", "bytes", "pin", "description"],
     examples: &[
         example("of every server", "zori mcp tools"),
         example("of one", "zori mcp tools time --output table"),
+        example("what changed since it was approved", "zori mcp tools time --diff"),
     ],
     exits: &[Exit::NotFound, Exit::AuthRequired, Exit::Unavailable],
     timeout_ms: Some(120_000),
-    output_schema: r#"{"type":"array","items":{"type":"object","required":["id","server","tool","bytes","reads_only"]}}"#,
+    output_schema: r#"{"type":"array","items":{"type":"object","required":["id","server","tool","bytes","pin","reads_only"],
+        "properties":{"bytes":{"type":["integer","null"]},"pin":{"enum":["none","same","new","changed","gone"]},
+        "approved":{"type":["object","null"]}}}}"#,
     declares: STARTS,
     ..Command::new(
         &["mcp", "tools"],
@@ -87,7 +94,10 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         None => configured.servers.clone(),
     };
     let only = args.text(&SERVER).is_some();
-    let Some(servers) = configured.start(cx, wanted)? else { return Ok(Reply::rows(Vec::<Value>::new())) };
+    let Some(servers) = configured.start(cx, wanted)? else {
+        return Ok(Reply::rows(Vec::<Value>::new()).text(NO_SERVERS.to_owned()));
+    };
+    let only_differing = args.has(&DIFF);
     let mut rows = Vec::new();
     let mut text = String::new();
     for server in servers.all() {
@@ -102,18 +112,64 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             text.push_str(&format!("{name}: {}: {why}\n", now.status.as_str()));
             continue;
         }
-        for tool in now.tools.iter() {
-            let (id, bytes) = (tool.id(name), tool.bytes(name));
-            text.push_str(&format!(
-                "{id}  {bytes} bytes  {}\n",
-                zori_core::text::one_line(&tool.description)
-            ));
-            rows.push(json!({"id": id, "server": name, "tool": tool.name, "bytes": bytes, "reads_only": tool.reads_only,
-                "description": tool.description, "schema": tool.schema}));
+        for pinned in servers.pins(&server) {
+            if only_differing && matches!(pinned.pin, Pin::None | Pin::Same)
+                || !only_differing && pinned.pin == Pin::Gone
+            {
+                continue;
+            }
+            let tool = now.tools.iter().find(|tool| tool.name == pinned.name);
+            text.push_str(&line(name, &pinned, tool, only_differing));
+            rows.push(row(name, &pinned, tool));
         }
     }
     servers.shutdown();
+    if text.is_empty() {
+        text = match only_differing {
+            true => "Every tool is as it was approved.\n".to_owned(),
+            false => "There are no tools.\n".to_owned(),
+        };
+    }
     Ok(Reply::rows(rows).text(text))
+}
+
+/// Returns a tool as programs read it. One that is gone has only what was approved of it.
+fn row(server: &str, pinned: &PinnedTool, tool: Option<&ListedTool>) -> Value {
+    let approved = (pinned.description.is_some() || pinned.bytes.is_some())
+        .then(|| json!({"description": pinned.description, "bytes": pinned.bytes}));
+    json!({"id": tool_id(server, &pinned.name), "server": server, "tool": pinned.name,
+        "bytes": tool.map(|tool| tool.bytes(server)), "pin": pinned.pin.as_str(), "approved": approved,
+        "reads_only": tool.is_some_and(|tool| tool.reads_only),
+        "description": tool.map(|tool| &tool.description), "schema": tool.map(|tool| &tool.schema)})
+}
+
+/// Returns a tool as people read it: one that differs beside what it was.
+fn line(server: &str, pinned: &PinnedTool, tool: Option<&ListedTool>, differing: bool) -> String {
+    let id = tool_id(server, &pinned.name);
+    let (says, said) = (tool.map(|tool| tool.description.as_str()), pinned.description.as_deref());
+    let bytes = match (tool.map(|tool| tool.bytes(server)), pinned.bytes.filter(|_| differing)) {
+        (Some(now), Some(before)) if now != before => format!("{now} bytes, {before} before"),
+        (Some(bytes), _) | (None, Some(bytes)) => format!("{bytes} bytes"),
+        (None, None) => "size unknown".to_owned(),
+    };
+    if !differing {
+        let pin = match pinned.pin {
+            Pin::None | Pin::Same => String::new(),
+            pin => format!("  {}", pin.as_str()),
+        };
+        return format!("{id}  {bytes}{pin}  {}\n", one_line(says.unwrap_or_default()));
+    }
+    let mut text = format!("{id}  {}  {bytes}\n", pinned.pin.as_str());
+    match (said, says) {
+        (Some(said), Some(says)) if said == says => {
+            text.push_str("  its schema or what it says it changes is another\n");
+        }
+        (said, says) => {
+            said.iter().for_each(|said| text.push_str(&format!("  - {}\n", one_line(said))));
+            says.iter().for_each(|says| text.push_str(&format!("  + {}\n", one_line(says))));
+        }
+    }
+    text
 }
 
 fn unavailable(name: &str, now: &zori_mcp::client::ServerState) -> Failure {
@@ -140,7 +196,8 @@ fn call(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     servers.shutdown();
     let (id, output) = called?;
     if let Some(failure) = &output.failure {
-        let kind = if failure.code == ToolCode::Timeout { &MCP_UNAVAILABLE } else { &MCP_TOOL_FAILED };
+        // It may have done its work all the same.
+        let kind = if failure.code == ToolCode::Timeout { &TIMEOUT } else { &MCP_TOOL_FAILED };
         return Err(Failure::new(kind, failure.message.clone()));
     }
     let envelope: Value = serde_json::from_str(output.envelope.get()).unwrap_or_default();
