@@ -577,7 +577,7 @@ fn init_writes_every_key_as_a_comment() {
     # MCP servers, whose tools the model gets: a program that is started, or an address. Each may also have `env_pass` (variables it
     # inherits), `trust` (trusted, untrusted, sandboxed), `tools_allow`, `tools_deny`, `defer` (auto, never, always), `required`, `enabled`,
     # `elicitation`, `answers`, `oauth` (for `zori mcp login`: client_id, client_secret, client_metadata_url, scopes, callback_port),
-    # `start_timeout_secs` and `tool_timeout_secs`.
+    # `start_timeout_secs` and `tool_timeout_secs`; in a sandbox `sandbox_write` (folders it may write) and `network` (true, false).
     # mcp.servers.time = { command = "uvx", args = ["mcp-server-time==2026.10.19"] }
     # mcp.servers.docs = { url = "https://mcp.example/mcp", headers = { Authorization = "vault:docs" } }
     "#);
