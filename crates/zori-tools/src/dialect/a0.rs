@@ -61,7 +61,12 @@ pub const A0: Dialect = Dialect {
                     same("path"),
                     own("max_matches", Ty::Int, Need::Optional, "default 50"),
                     own("max_files", Ty::Int, Need::Optional, "default 2000"),
-                    own("max_file_bytes", Ty::Int, Need::Optional, "default 200000; longer files are left out"),
+                    own(
+                        "max_file_bytes",
+                        Ty::Int,
+                        Need::Optional,
+                        "default 200000; longer files are left out",
+                    ),
                     own("case_sensitive", Ty::Flag, Need::Optional, "default false"),
                 ],
             )

@@ -240,10 +240,20 @@ pub fn found_lines(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
         let mut out = ended(data, found(data, ": "), "(no matches)");
         if data["more_files"] == true {
             let searched = &data["files_searched"];
-            push_line(&mut out, format_args!("(only the first {searched} files were searched; narrow `path` or raise `max_files`)"));
+            push_line(
+                &mut out,
+                format_args!(
+                    "(only the first {searched} files were searched; narrow `path` or raise `max_files`)"
+                ),
+            );
         }
         if let Some(count) = data["too_long"].as_u64() {
-            push_line(&mut out, format_args!("({count} longer files were not searched; `max_file_bytes` says how long they may be)"));
+            push_line(
+                &mut out,
+                format_args!(
+                    "({count} longer files were not searched; `max_file_bytes` says how long they may be)"
+                ),
+            );
         }
         out
     })

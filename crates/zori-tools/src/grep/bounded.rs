@@ -110,7 +110,9 @@ impl Visitor for Finder<'_> {
         if entry.file_type().is_some_and(|kind| kind.is_file()) && self.query.wants_name(&bytes[self.cut..]) {
             match self.query.bounds.is_too_long(path) {
                 true => self.too_long += 1,
-                false if self.first.worst().is_some_and(|worst| worst.as_slice() < bytes) => self.first.pass(),
+                false if self.first.worst().is_some_and(|worst| worst.as_slice() < bytes) => {
+                    self.first.pass()
+                }
                 false => self.first.push(bytes.to_owned()),
             }
         }

@@ -293,13 +293,8 @@ fn effects_name_what_is_searched() {
 /// The first files in the order of paths, whichever thread is faster; longer ones are no part of that.
 #[test]
 fn only_so_many_files_and_none_too_long() {
-    let tree = Tree::new(&[
-        ("a/1", "x\n"),
-        ("a/2", "x and more\n"),
-        ("b", "y\n"),
-        ("c.rs", "x\n"),
-        ("d", "x\n"),
-    ]);
+    let tree =
+        Tree::new(&[("a/1", "x\n"), ("a/2", "x and more\n"), ("b", "y\n"), ("c.rs", "x\n"), ("d", "x\n")]);
     let searched = |args: &str| {
         let envelope: serde_json::Value = serde_json::from_str(&envelope(&tree, args)).unwrap();
         let data = &envelope["data"];

@@ -249,11 +249,15 @@ fn agent_zero_searches_within_bounds() {
     for (args, found) in [
         (r#"{"query":"hit"}"#, format!("(no matches)\n{first}\n{long}")),
         (r#"{"query":"hit","max_files":2001}"#, format!("f2000:1: hit\n{long}")),
-        (r#"{"query":"hit","max_files":"9999","max_file_bytes":200001}"#, "f2000:1: hit\nlong:1: hit".to_owned()),
+        (
+            r#"{"query":"hit","max_files":"9999","max_file_bytes":200001}"#,
+            "f2000:1: hit\nlong:1: hit".to_owned(),
+        ),
         (r#"{"query":"hit","max_files":0}"#, first.replace("2000", "1").to_string()),
     ] {
         let read = read(&scratch, &set, "search_text", args);
-        let wanted = if found.starts_with("(only") { format!("(no matches)\n{found}\n{long}") } else { found };
+        let wanted =
+            if found.starts_with("(only") { format!("(no matches)\n{found}\n{long}") } else { found };
         assert_eq!(read, wanted, "{args}");
     }
     set.shutdown();

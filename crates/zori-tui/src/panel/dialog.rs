@@ -43,7 +43,7 @@ pub fn draw(state: &State, asked: &Asked) -> Dialog {
     let (wide, count) = (width(state.size), state.questions.len());
     let inner = wide.saturating_sub(4).max(1);
     // The bar, the tabs and the composer stay in sight where there is room for them.
-    let most = usize::from(state.size.rows).saturating_sub(if state.size.rows < 16 { 2 } else { 6 }).max(6);
+    let most = usize::from(state.size.rows).saturating_sub(if state.size.rows < 16 { 3 } else { 6 }).max(6);
     let several = if count > 1 { format!(" · 1 of {count}") } else { String::new() };
     let who = asked.agent.as_ref().map_or_else(String::new, |agent| format!("{agent}: "));
     if asked.choice().is_some() {

@@ -201,13 +201,14 @@ impl Menu {
         Closed::Yes
     }
 
-    /// Draws it.
-    pub fn rows(&self, columns: usize) -> Vec<Row> {
+    /// Draws it into so much room.
+    pub fn rows(&self, columns: usize, room: usize) -> Vec<Row> {
         let width = columns.min(58);
         let inner = width.saturating_sub(4);
         let left = inner.min(14);
         let items = &self.groups[self.group].items;
-        let height = items.len().clamp(self.groups.len(), MOST);
+        // Two rows are the edges.
+        let height = items.len().clamp(self.groups.len(), MOST).min(room.saturating_sub(2)).max(1);
         let first = self.item.unwrap_or(0).saturating_sub(height - 1);
         let pages = format!("{}/{}", self.item.map_or(0, |at| at + 1), items.len());
         let mut rows = Vec::new();

@@ -90,7 +90,7 @@ pub fn view(state: &State, panel: &Panel) -> PanelView {
     if state.size.rows < SMALLEST.0 || state.size.columns < SMALLEST.1 {
         return tiny(below, caret, height);
     }
-    below.push(keys_row(state, columns));
+    below.push(keys_row(state, panel, columns));
     let over = below.len().saturating_sub(height.saturating_sub(TOP));
     below.drain(..over.min(caret.row));
     caret.row -= over.min(caret.row);
@@ -133,7 +133,7 @@ fn lay_open(state: &State, panel: &Panel, rows: &mut [Row], caret: Caret) -> Opt
         return Some(if chat::question_has_keys(state) { keys } else { caret });
     }
     let over = match &panel.open {
-        Some(Open::Menu(menu)) => menu.rows(columns),
+        Some(Open::Menu(menu)) => menu.rows(columns, height),
         Some(Open::Help(top)) => help::rows(state, *top),
         Some(Open::Game(game)) => {
             let title = format!("ARCADE · {} · level {}", game.kind().as_str(), game.level);
@@ -293,10 +293,11 @@ fn side(state: &State, panel: &Panel, middle: usize) -> Vec<Row> {
     rows
 }
 
-fn keys_row(state: &State, columns: usize) -> Row {
+fn keys_row(state: &State, panel: &Panel, columns: usize) -> Row {
     let new_line = if state.options.shift_enter { "Shift-Enter line" } else { "Alt-Enter line" };
     let web = state.tab.as_ref().is_some_and(|tab| tab.facts.web.is_some());
-    let mut keys = vec!["F1 help", "F2 menu", "F3 game"];
+    let mut keys = vec!["F1 help", "F2 menu"];
+    keys.extend(panel.plays(state).then_some("F3 game"));
     keys.extend(web.then_some("F5 web UI"));
     keys.extend(["F10 quit", "Enter send", new_line, "Shift-Tab mode", "Ctrl-O cells"]);
     let mut row = Row::empty();

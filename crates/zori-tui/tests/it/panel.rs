@@ -382,3 +382,31 @@ fn what_a_call_is_for() {
     stage.chat.event(EventKind::Message(MessageEvent::RequestStarted));
     assert_eq!(purpose(&mut stage), None);
 }
+
+/// The composer is in sight below a question, however small the panel is: what is typed there is no answer.
+#[test]
+fn what_is_typed_under_a_question_is_seen() {
+    for size in [(40, 12), (60, 14), (80, 24)] {
+        let mut stage = Stage::new(size);
+        question(&mut stage);
+        stage.key("x").key("x");
+        let screen = stage.screen();
+        assert!(screen.lines().any(|row| row.starts_with("› xx")), "{size:?}:\n{screen}");
+        assert!(screen.contains("[more e]") || screen.contains("[ Explain e ]"), "{size:?}:\n{screen}");
+    }
+}
+
+/// All of the menu can be gone through where it is higher than the screen, and a game is offered only where it can be played.
+#[test]
+fn small_screens() {
+    let mut stage = Stage::new((40, 12));
+    stage.panel.colour = true;
+    assert!(!stage.screen().contains("F3 game"));
+    stage.key("f2").key("right");
+    for _ in 0..20 {
+        let screen = stage.screen();
+        assert!(screen.lines().any(|row| row.contains("│ › ")), "{screen}");
+        assert!(screen.lines().last().is_some_and(|row| row.starts_with('└')), "{screen}");
+        stage.key("down");
+    }
+}

@@ -5,12 +5,12 @@ use serde_json::json;
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::gate::Gate;
-use zori_testkit::pty::Size;
+use zori_testkit::pty::{Pty, Size};
 use zori_testkit::reply::Reply;
-use zori_testkit::wait;
+use zori_testkit::{process, wait};
 
 use crate::screen_stage::{Person, check_bytes};
-use crate::world::{with_model, world};
+use crate::world::{in_shell, with_model, world};
 
 const SIZE: Size = Size { rows: 36, cols: 120 };
 const F2: &str = "\x1bOQ";
@@ -192,5 +192,135 @@ fn the_bare_call_of_a0() {
     person.sees("[Chat 1]").sees("BALANCED").sees("mock server, no network").sees_no_more("F5 web UI");
     person.says("hi").sees("I am the mock server inside this program").sees("waiting  NO");
     person.keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// The panel of a shell, which has its terminal again when the panel stops.
+fn in_a_shell(world: &TestEnv, script: &str, args: &[&str]) -> Person {
+    let args: Vec<&str> = ["tui"].iter().chain(args).copied().collect();
+    let mut command = in_shell(world, script, &args);
+    command.env("TERM", "xterm-256color").env_remove("ACCESSIBLE");
+    Person::before(Pty::start(command, SIZE, world.rewrite()), SIZE)
+}
+
+/// A window of one column and one row: nothing can be shown, nothing is lost, and all is there when it is larger.
+#[test]
+fn one_by_one() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    let mut person = Person::at(world.screen(&["tui", "--no-save"], Size { rows: 1, cols: 1 }), SIZE);
+    person.pauses(300).keys("hi").pauses(100).keys("\r").pauses(300);
+    person.pty.resize(SIZE);
+    person.sees("› hi").sees("Hello.").sees("waiting  NO").keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// A storm of sizes, down to one column and back, while an answer streams and while a question is open: the answer is whole, the question is one.
+#[test]
+fn a_storm_of_sizes() {
+    let gate = Gate::new();
+    let text: String = (0..8).map(|i| format!("UNIQ-{i:03} lorem ipsum dolor\n\n")).collect();
+    let (world, _model) = with_model([
+        Reply::from(anthropic::text(&text).tool_use("t1", "bash", json!({"command": "touch made"})))
+            .chunks_of(64)
+            .wait_after(2, &gate),
+        Reply::from(anthropic::text("Done.")),
+    ]);
+    let mut person = open(&world, &["--no-save", "--permission-mode", "default", "--sandbox", "off"]);
+    person.says("go").sees("Waiting for");
+    for i in 0..60_u16 {
+        person.pty.resize(Size {
+            rows: [36, 1, 7, 24][usize::from(i % 4)],
+            cols: [120, 1, 60, 9, 200][usize::from(i % 5)],
+        });
+        if i == 30 {
+            gate.open();
+        }
+    }
+    person.pty.resize(SIZE);
+    let mut person = Person::at(person.pty, SIZE);
+    answers(&mut person, "y");
+    person.sees("Done.").sees("waiting  NO");
+    let screen = person.screen();
+    for i in 0..8 {
+        let wanted = format!("UNIQ-{i:03} lorem ipsum dolor");
+        // The feed has the words, too, in a line of its own.
+        let found = screen.lines().filter(|row| row.starts_with(&format!(" {wanted} "))).count();
+        assert_eq!(found, 1, "{wanted} in\n{screen}");
+    }
+    assert!(world.work().join("made").exists());
+    person.keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// TTY-4: the terminal goes away in the middle of a turn: every tab's turn is cancelled, drafts are kept, the program ends.
+#[test]
+fn a_hang_up_ends_it_and_keeps_the_draft() {
+    let (world, _model) = with_model([Reply::from(anthropic::text("First.")), Reply::stall()]);
+    let mut person = in_a_shell(&world, "set -m; \"$0\" \"$@\" & echo $! > pid; fg", &[]);
+    person.says("one").sees("First.").says("two").sees("Waiting for").types("half a thought");
+    let pid: i32 = world.read("pid").trim().parse().expect("the shell wrote a number");
+    person.signal(Signal::KILL);
+    let panel = rustix::process::Pid::from_raw(pid).expect("it is a process");
+    wait::until("the panel to end", || {
+        rustix::process::test_kill_process(panel).is_err() || process::is_zombie(pid)
+    });
+    let kept: Vec<String> = std::fs::read_dir(world.base().join("drafts"))
+        .expect("there are drafts")
+        .map(|file| std::fs::read_to_string(file.expect("it is there").path()).expect("it can be read"))
+        .collect();
+    assert_eq!(kept, [r#"{"draft":"half a thought","queue":[]}"#]);
+}
+
+/// TTY-3: Ctrl-Z in every state: the shell has its terminal on its own screen, and the panel is as it was afterwards.
+#[test]
+fn it_can_be_stopped_in_every_state() {
+    let tool = || Reply::from(anthropic::tool_use("t1", "bash", json!({"command": "touch made"})));
+    let states: [(&str, &str, &str, Reply); 6] = [
+        ("idle", "", "[Chat 1]", tool()),
+        ("a draft", "half", "› half", tool()),
+        ("the menu", F2, "Themes", tool()),
+        ("a game", "\x1bOR", "ARCADE", tool()),
+        ("a turn", "go\r", "Waiting for", Reply::stall()),
+        ("a question", "go\r", "bash asks", tool()),
+    ];
+    for (name, keys, seen, reply) in states {
+        let (world, _model) = with_model([reply]);
+        let script = "trap : INT; set -m; \"$0\" \"$@\"; echo stopped; stty -a | tr ';' '\\n' | grep -E -o -e '-?(icanon|echo) ' | tr -d '\\n'; \
+                      echo .; read go; fg >/dev/null; echo over";
+        let args = ["--no-save", "--permission-mode", "default", "--sandbox", "off"];
+        let mut person = in_a_shell(&world, script, &args);
+        match keys.strip_suffix('\r') {
+            Some(text) => drop(person.says(text)),
+            None => drop(person.keys(keys)),
+        }
+        person.sees(seen).keys("\x1a").sees("stopped").sees("icanon echo .");
+        let before = person.pty.drawn().len();
+        person.keys("\r");
+        wait::until("the screen to be back", || person.pty.drawn()[before..].contains("\x1b[?1049h"));
+        person.sees(seen);
+        assert!(!person.pty.echoes(), "{name}: raw again");
+        // The menu and a game are closed first; a turn wants it twice, and a question is answered by the end of its turn.
+        let over = |person: &Person| person.rows().iter().any(|row| row.trim_end() == "over");
+        for key in ["\x1b", F10, F10, F10] {
+            if !over(&person) {
+                person.keys(key).pauses(300);
+            }
+        }
+        wait::until("the panel to end", || over(&person));
+        let (_, drawn) = person.ends();
+        assert!(drawn.ends_with("over\r\n"), "{name}: {drawn:?}");
+    }
+}
+
+/// A stop that nobody announced: everything is set up again when the program goes on.
+#[test]
+fn it_goes_on_after_a_stop_without_warning() {
+    let (world, _model) = with_model([anthropic::text("Still here.")]);
+    let mut person = open(&world, &["--no-save"]);
+    person.types("half").signal(Signal::STOP);
+    let before = person.pty.drawn().len();
+    person.signal(Signal::CONT);
+    wait::until("the modes to be set again", || person.pty.drawn()[before..].contains("\x1b[?2004h"));
+    person.pauses(20).keys("\r").sees("Still here.").sees("waiting  NO").keys(F10);
     assert!(person.ends().0.success());
 }
