@@ -385,3 +385,20 @@ fn in_the_panel() {
         ]
     );
 }
+
+/// SRV-15, UI-3: `/status` names the server as it is configured, and what it was told of the workspace.
+#[test]
+fn status() {
+    let server = running();
+    let world = at(&server, CONFIG);
+    let mut pty = world.pty(&["--no-save"], LINES);
+    for (n, line) in ["/status", "hello", "/status", ":q"].iter().enumerate() {
+        type_line(&mut pty, n + 1, line);
+    }
+    let shown = over(pty);
+    let told = |line: &&str| line.starts_with("Server: ") || line.starts_with("Told: ");
+    let lines: Vec<&str> = shown.lines().filter(told).collect();
+    let address = "Server:   http://127.0.0.1:$PORT/api_message; `/doctor` asks whether it is well";
+    let [pending, sent] = ["Told:     on_change · Pending", "Told:     on_change · sent, hash empty"];
+    assert_eq!(lines, [address, pending, address, sent], "{shown}");
+}

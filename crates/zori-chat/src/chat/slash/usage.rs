@@ -10,6 +10,11 @@ use crate::chat::Chat;
 pub(super) fn status(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
     let lines = summary::status_lines(chat.plain.session(), &chat.plain.host);
     lines.iter().for_each(|line| chat.cx.ui.say(line));
+    if let Some(setup) = &chat.plain.run.agent_zero {
+        let server = &chat.plain.host.settings.model.base_url;
+        chat.cx.ui.say(&format!("Server:   {server}; `/doctor` asks whether it is well"));
+        chat.cx.ui.say(&format!("Told:     {}", setup.preface.status()));
+    }
     Ok(Next::Done)
 }
 
