@@ -8,12 +8,14 @@ use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
 use zori_core::input::{Input, Prompt};
+use zori_core::provider::Provider;
 use zori_host::{
     BlockingSession, FrontendParts, Host, Peer, Replay, Session, SessionSettings, TurnEnd, Upstream, Which,
     random_number,
 };
 use zori_redact::Redactor;
 
+use zori_setup::beside::Asker;
 use crate::frontend;
 use crate::recap;
 use crate::screen::Beside;
@@ -112,9 +114,13 @@ impl PlainSession {
 
     /// Runs a turn that signals can cancel.
     pub fn turn(&mut self, prompt: Prompt, signals: &Signals) -> TurnEnd {
+        let asker = self.asker();
         let Self { blocking, peer, .. } = self;
+        peer.turn_begins(asker);
         let end = signals.during(peer, |peer| blocking.turn(prompt, peer));
-        self.peer.turn_over();
+        for usage in self.peer.turn_over() {
+            self.session_mut().add_usage(usage);
+        }
         end
     }
 
@@ -147,7 +153,7 @@ impl PlainSession {
     pub fn shell(&mut self, command: String, share: bool, signals: &Signals) -> Vec<String> {
         let Self { blocking, peer, .. } = self;
         let ended = signals.during(peer, |peer| blocking.shell(command, share, peer));
-        self.peer.turn_over();
+        drop(self.peer.turn_over());
         ended.iter().map(|done| done.result.content().to_owned()).collect()
     }
 
@@ -174,26 +180,31 @@ impl PlainSession {
 
     /// Has the model sum the session up (`/recap`), unless signals cancel it. Returns the text, or why there is none, and what it cost.
     pub fn recap(&mut self, signals: &Signals) -> (Result<String, String>, Spent) {
-        let Self { host, peer, blocking, upstream, .. } = self;
-        signals.during(peer, |peer| recap(host, blocking, upstream, peer))
+        let Self { host, peer, blocking, upstream, run, .. } = self;
+        signals.during(peer, |peer| recap(host, blocking, &*aside(upstream, run), peer))
     }
 
     /// The same with another peer.
     pub fn recap_with(&mut self, peer: &mut impl Peer) -> (Result<String, String>, Spent) {
-        recap(&self.host, &mut self.blocking, &self.upstream, peer)
+        let provider = aside(&self.upstream, &self.run);
+        recap(&self.host, &mut self.blocking, &*provider, peer)
     }
 
     /// Returns who can be asked beside the conversation, and with what in mind (`/btw`). `prompt`: what the turn that begins now asks.
     pub fn beside(&self, prompt: &str) -> Beside {
-        let (session, request) = (self.session(), &self.host.settings.request);
-        let mut messages = session.messages().to_vec();
+        let mut messages = self.session().messages().to_vec();
         if !prompt.is_empty() {
             messages.push(Arc::new(zori_core::message::Message::user(prompt)));
         }
-        Beside {
-            provider: self.upstream.provider.clone(),
+        Beside { asker: self.asker(), messages }
+    }
+
+    /// Returns who can be asked beside the conversation.
+    fn asker(&self) -> Asker {
+        let (session, request) = (self.session(), &self.host.settings.request);
+        Asker {
+            provider: aside(&self.upstream, &self.run),
             model: session.model().to_owned(),
-            messages,
             redactor: self.host.redactor(),
             ledger: session.ledger(),
             max_tokens: request.max_tokens,
@@ -252,10 +263,18 @@ impl PlainSession {
     }
 }
 
+/// Returns the model as it is asked beside the conversation: an Agent Zero server learns nothing of the workspace there, and no file goes along.
+fn aside(upstream: &Upstream, run: &RunSettings) -> Arc<dyn Provider> {
+    match run.agent_zero.as_ref().and_then(|setup| setup.server.get()) {
+        Some(server) => Arc::new(server.beside()),
+        None => upstream.provider.clone(),
+    }
+}
+
 fn recap(
     host: &Host,
     blocking: &mut BlockingSession,
-    upstream: &Upstream,
+    provider: &dyn Provider,
     peer: &mut impl Peer,
 ) -> (Result<String, String>, Spent) {
     let Some(question) = recap::question(blocking.session.messages(), &host.redactor()) else {
@@ -267,7 +286,7 @@ fn recap(
     let request = &host.settings.request;
     let model = blocking.session.model().to_owned();
     let asked = HandoffRequest {
-        provider: &*upstream.provider,
+        provider,
         model: &model,
         system: recap::SYSTEM,
         max_tokens: request.max_tokens,

@@ -1,6 +1,12 @@
-//! The question to a person or client before a call runs, with a preview of the call. Front ends draw it.
+//! The question to a person or client before a call runs, with a preview of the call. Front ends draw it; how much of the preview they begin with is
+//! in `brief`, how much could go wrong in `risk`.
+
+pub mod brief;
+mod risk;
 
 use std::path::PathBuf;
+
+pub use risk::Risk;
 
 /// A question about one call.
 #[derive(Clone, Debug, PartialEq, Eq)]

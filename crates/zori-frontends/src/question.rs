@@ -2,12 +2,15 @@
 //! (TERM-2). The caller prints the lines and reads the answer.
 
 use zori_core::permission::Decision;
+use zori_core::question::brief;
 use zori_core::question::{Choice, FileAction, FileDiff, Preview, Question};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
-/// How many lines of a preview are shown at first.
-const SHOWN: usize = 30;
+/// How many lines of a command are shown at first.
+const MOST: usize = 30;
+/// How long a line of a change is at first, with the bar before it.
+const LONGEST: usize = brief::LINE + 4;
 
 /// A question, ready to be printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,15 +30,29 @@ pub fn format_question(question: &Question, decision: &Decision, redactor: &Reda
         _ => format!("{}: {}", question.tool, decision.reason),
     };
     let head = one_line(&redactor.redact(&head)).into_owned();
-    let mut shown = preview(&question.preview, redactor);
+    let mut whole = preview(&question.preview, redactor);
+    let first = question.preview.first_lines().min(MOST);
     // One hidden line would cost as much as the line that says so.
-    let hidden = if shown.len() > SHOWN + 1 { shown.split_off(SHOWN) } else { Vec::new() };
+    let hidden = if whole.len() > first.saturating_add(1) { whole.split_off(first) } else { Vec::new() };
+    if !matches!(question.preview, Preview::Changes(_))
+        || whole.iter().all(|line| line.chars().count() <= LONGEST)
+    {
+        return QuestionText { head, shown: whole, hidden };
+    }
+    // A line that is cut is not shown: it comes again, whole, with all behind it.
+    let cut = |line: &String| match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &line[..at]),
+        None => line.clone(),
+    };
+    let shown = whole.iter().map(cut).collect();
+    let from = whole.iter().position(|line| line.chars().count() > LONGEST).unwrap_or(0);
+    let hidden = whole.split_off(from).into_iter().chain(hidden).collect();
     QuestionText { head, shown, hidden }
 }
 
 fn preview(preview: &Preview, redactor: &Redactor) -> Vec<String> {
     match preview {
-        Preview::Input(input) => barred(input, redactor),
+        Preview::Input(input) => barred(&brief::json_lines(input), redactor),
         Preview::Command { command, cwd, sandbox } => {
             let cwd = cwd.display().to_string();
             let mut lines = vec![format!("  in {}", one_line(&redactor.redact(&cwd)))];
@@ -47,8 +64,8 @@ fn preview(preview: &Preview, redactor: &Redactor) -> Vec<String> {
         Preview::Changes(files) => files.iter().flat_map(|file| changed(file, redactor)).collect(),
         Preview::Choices(choices) => choices.iter().flat_map(|choice| asked(choice, redactor)).collect(),
         Preview::Fails { input, why } => {
-            let mut lines = barred(input, redactor);
-            lines.push(format!("  as things are it would fail: {}", one_line(&redactor.redact(why))));
+            let mut lines = barred(&brief::json_lines(input), redactor);
+            lines.insert(0, format!("  as things are it would fail: {}", one_line(&redactor.redact(why))));
             lines
         }
     }
@@ -152,7 +169,7 @@ mod tests {
         let fails = Preview::Fails { input: r#"{"path":"x"}"#.to_owned(), why: "no x".to_owned() };
         assert_eq!(
             drawn(fails),
-            "tool: because\n  | {\"path\":\"x\"}\n  as things are it would fail: no x\n0 hidden"
+            "tool: because\n  as things are it would fail: no x\n  | {\n  |   \"path\": \"x\"\n  | }\n0 hidden"
         );
     }
 
@@ -161,9 +178,41 @@ mod tests {
         let key = format!("echo sk-ant-{}", "a".repeat(40));
         let shown = drawn(Preview::Command { command: key, cwd: "/".into(), sandbox: None });
         assert_eq!(shown, "tool: because\n  in /\n  | echo [REDACTED]\n0 hidden");
-        let long = drawn(Preview::Input("x\n".repeat(100)));
-        assert!(long.ends_with("  | x\n70 hidden"), "{long}");
-        let just = drawn(Preview::Input("x\n".repeat(31)));
-        assert!(just.ends_with("\n0 hidden"), "{just}");
+        let command =
+            |count: usize| Preview::Command { command: "x\n".repeat(count), cwd: "/".into(), sandbox: None };
+        for (preview, hidden) in [
+            (command(100), 71),
+            (command(30), 0),
+            (Preview::Input("x\n".repeat(100)), 88),
+            (Preview::Input("x\n".repeat(13)), 0),
+        ] {
+            let shown = drawn(preview);
+            assert!(shown.ends_with(&format!("  | x\n{hidden} hidden")), "{shown}");
+        }
+    }
+
+    /// APR-4: twelve lines of a new file, sixteen of a change, two hundred characters of a line; what was cut comes whole.
+    #[test]
+    fn how_much_of_a_change_is_shown() {
+        let changes = |action, diff: String| {
+            let file = FileDiff { path: "/a".into(), action, note: None, diff };
+            let question = Question {
+                tool: "tool".to_owned(),
+                preview: Preview::Changes(vec![file]),
+                grants: Vec::new(),
+                explanation: Vec::new(),
+            };
+            let decision = Decision::new(Verdict::Ask, Class::Write, "because");
+            format_question(&question, &decision, &Redactor::default())
+        };
+        let lines = |count: usize| (0..count).map(|n| format!("+{n}\n")).collect::<String>();
+        let counts = |text: QuestionText| (text.shown.len(), text.hidden.len());
+        // The line with the path stands before them.
+        assert_eq!(counts(changes(FileAction::Create, lines(40))), (13, 28));
+        assert_eq!(counts(changes(FileAction::Change, lines(40))), (16, 25));
+        assert_eq!(counts(changes(FileAction::Create, lines(13))), (14, 0));
+        let long = changes(FileAction::Change, format!("-a\n+{}\n c\n", "é".repeat(300)));
+        assert_eq!(long.shown[2], format!("  | +{}...", "é".repeat(199)));
+        assert_eq!(long.hidden, [format!("  | +{}", "é".repeat(300)), "  |  c".to_owned()]);
     }
 }

@@ -27,6 +27,7 @@ use zori_core::failure::ProviderFailure;
 use zori_core::message::Message;
 use zori_core::provider::{ChunkStream, Provider, Request};
 
+use self::outgoing::Payload;
 use crate::endpoint::Endpoint;
 
 /// The provider's name; also marks the state that only it understands.
@@ -118,6 +119,8 @@ pub trait PrefaceBuilder: Send + Sync {
 #[derive(Clone)]
 pub struct AgentZero {
     connection: Arc<Connection>,
+    /// Whether it is asked beside a conversation.
+    beside: bool,
 }
 
 /// What every exchange with the server needs.
@@ -126,7 +129,7 @@ struct Connection {
     options: AgentZeroOptions,
     preface: Option<Arc<dyn PrefaceBuilder>>,
     /// Whether the server has the handler at its other route (SRV-1).
-    other_route: AtomicBool,
+    other_route: Arc<AtomicBool>,
 }
 
 impl AgentZero {
@@ -136,8 +139,22 @@ impl AgentZero {
         options: AgentZeroOptions,
         preface: Option<Arc<dyn PrefaceBuilder>>,
     ) -> Self {
-        let other_route = AtomicBool::new(false);
-        Self { connection: Arc::new(Connection { endpoint, options, preface, other_route }) }
+        let other_route = Arc::default();
+        let connection = Arc::new(Connection { endpoint, options, preface, other_route });
+        Self { connection, beside: false }
+    }
+
+    /// Returns the same server for questions beside a conversation: each is a chat of its own, which learns nothing of the workspace and gets no
+    /// file. The server takes no system prompt, so that what the agent is told of its part stands before the question.
+    pub fn beside(&self) -> Self {
+        let Connection { endpoint, options, other_route, .. } = &*self.connection;
+        let connection = Connection {
+            endpoint: endpoint.clone(),
+            options: options.clone(),
+            preface: None,
+            other_route: Arc::clone(other_route),
+        };
+        Self { connection: Arc::new(connection), beside: true }
     }
 
     /// Clears the history of a session's chat on the server; the chat stays (SRV-10). Returns whether there was one.
@@ -157,7 +174,12 @@ impl Provider for AgentZero {
     }
 
     fn stream<'a>(&'a self, request: &'a Request<'a>) -> BoxFuture<'a, Result<ChunkStream, ProviderFailure>> {
-        let outgoing = outgoing::find(request.messages);
+        let mut outgoing = outgoing::find(request.messages);
+        if let (true, Some(system), Payload::Prompt { text, .. }) =
+            (self.beside, request.system, &mut outgoing.payload)
+        {
+            text.insert_str(0, &format!("{system}\n\n"));
+        }
         let connection = Arc::clone(&self.connection);
         let made = stream::made_by(move |out| Box::pin(exchange::run(connection, outgoing, out)));
         Box::pin(std::future::ready(Ok(made)))

@@ -2,24 +2,29 @@
 //! TERM-2).
 //!
 //! [`PlainPeer`] is asked by the host, and answers beside the turn, on the same thread. What a question looks like is
-//! `zori_frontends::question`; how a line is read while a turn runs is `asking/reply.rs`.
+//! `zori_frontends::question`; how a line is read while a turn runs is `asking/reply.rs`, what a model says of a call `asking/explanation.rs`.
 
+pub mod explanation;
 pub mod reply;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Decision;
-use zori_core::question::{Choice, Grant, GrantScope, Preview, Question};
+use zori_core::question::brief::more_lines;
+use zori_core::question::{Choice, Grant, GrantScope, Preview, Question, Risk};
 use zori_core::text::one_line;
+use zori_core::usage::Usage;
 use zori_frontends::question::{QuestionText, format_question};
 use zori_host::{Answers, Peer, PeerRequest, pending_or};
 use zori_redact::Redactor;
 
 pub use crate::asking::reply::discard;
+use crate::beside::Asker;
 use crate::config::added_rule;
 use crate::stdin::Client;
 use crate::ui::Ui;
@@ -43,7 +48,7 @@ pub struct PlainPeer {
 impl PlainPeer {
     /// `rules`: the user's config file, for rules that hold later too; `None` where such rules do not count.
     pub fn new(answers: Answers, redactor: Redactor, rules: Option<PathBuf>, client: Option<Client>) -> Self {
-        let person = Person { redactor, rules };
+        let person = Person { redactor, rules, asker: None, used: Arc::default() };
         Self { answers, person, client, asking: None, answered: VecDeque::new() }
     }
 
@@ -52,13 +57,19 @@ impl PlainPeer {
         self.client.as_mut()
     }
 
-    /// Puts away what a turn left unanswered.
-    pub fn turn_over(&mut self) {
+    /// Takes note of who can explain the calls of a turn.
+    pub fn turn_begins(&mut self, asker: Asker) {
+        self.person.asker = Some(asker);
+    }
+
+    /// Puts away what a turn left unanswered; returns what the explanations of its calls have used.
+    pub fn turn_over(&mut self) -> Vec<Usage> {
         self.asking = None;
         self.answered.clear();
         if let Some(client) = &mut self.client {
             client.turn_over();
         }
+        std::mem::take(&mut *self.person.used())
     }
 }
 
@@ -109,9 +120,34 @@ async fn client_input(client: &mut Option<Client>) -> Input {
 struct Person {
     redactor: Redactor,
     rules: Option<PathBuf>,
+    /// Who explains a call, beside the rules.
+    asker: Option<Asker>,
+    /// What that used.
+    used: Arc<Mutex<Vec<Usage>>>,
 }
 
 impl Person {
+    fn used(&self) -> MutexGuard<'_, Vec<Usage>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what could go wrong and how the decision to ask came about, and then what a model says of the call (APR-5).
+    async fn explain(&self, decision: &Decision, question: &Question, ui: &mut Ui) {
+        ui.say(&format!("  {}", Risk::of(&question.preview, decision)));
+        question.explanation.iter().for_each(|line| ui.say(line));
+        let Some(asker) = &self.asker else { return };
+        ui.say("  the model is asked ...");
+        let said = explanation::ask(asker, question, ()).await;
+        self.used().push(said.usage);
+        match said.answer {
+            Ok(words) => ui.say(&format!("  the model says: {}", one_line(&self.redactor.redact(&words)))),
+            Err(why) => {
+                ui.say(&format!("  the model does not explain it: {}", one_line(&self.redactor.redact(&why))))
+            }
+        }
+        discard();
+    }
+
     /// Asks. `None` means that they want the turn to end.
     async fn ask(&self, decision: &Decision, question: &Question) -> Option<Approval> {
         let mut ui = Ui::redacted(&self.redactor);
@@ -125,10 +161,10 @@ impl Person {
         discard();
         loop {
             if !hidden.is_empty() {
-                ui.say(&format!("  ... {} more lines, which `v` shows; `y` counts only then", hidden.len()));
+                ui.say(&format!("  {}; `v` shows them, and `a` counts only then", more_lines(hidden.len())));
             }
             choices(question, hidden.len(), self.rules.as_deref()).iter().for_each(|line| ui.say(line));
-            ui.raw("Run it? [y/N] ");
+            ui.raw("[A]pprove / [R]eject / [E]xplain? ");
             match understand(&reply::next().await?, question, hidden.len()) {
                 Reply::Remember(_) if self.rules.is_none() => {
                     ui.say("there is no config file it could go to")
@@ -138,7 +174,7 @@ impl Person {
                     return Some(Approval::Grant(index));
                 }
                 Reply::Answer(answer) => return Some(answer),
-                Reply::Explain => question.explanation.iter().for_each(|line| ui.say(line)),
+                Reply::Explain => self.explain(decision, question, &mut ui).await,
                 Reply::View => hidden.drain(..).for_each(|line| ui.say(&line)),
                 Reply::Unclear(why) => ui.say(&why),
             }
@@ -209,7 +245,7 @@ fn choices(question: &Question, hidden: usize, rules: Option<&Path>) -> Vec<Stri
         )
     });
     let view = if hidden > 0 { "; v: view the rest" } else { "" };
-    let others = format!("  y: yes, once; n: no, or `n WHY` to tell the model; e: explain{view}");
+    let others = format!("  a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain{view}");
     grants.chain(later).chain([others]).collect()
 }
 
@@ -228,29 +264,29 @@ fn understand(line: &str, question: &Question, hidden: usize) -> Reply {
         };
     }
     match (word.as_str(), rest.trim()) {
-        ("", _) | ("n" | "no" | "r" | "reject", "") => Reply::Answer(Approval::Reject { reason: None }),
+        ("n" | "no" | "r" | "reject", "") => Reply::Answer(Approval::Reject { reason: None }),
         ("n" | "no" | "r" | "reject", reason) => {
             Reply::Answer(Approval::Reject { reason: Some(reason.to_owned()) })
         }
-        ("y" | "yes" | "approve", "") if hidden > 0 => {
+        ("a" | "approve" | "y" | "yes", "") if hidden > 0 => {
             Reply::Unclear(format!("{hidden} lines have not been shown; `v` shows them"))
         }
-        ("y" | "yes" | "approve", "") => Reply::Answer(Approval::Allow),
+        ("a" | "approve" | "y" | "yes", "") => Reply::Answer(Approval::Allow),
         ("e" | "explain", "") => Reply::Explain,
         ("v" | "view", "") if hidden > 0 => Reply::View,
         ("v" | "view", "") => unclear("everything has been shown"),
-        _ => unclear("that is none of the answers; Enter alone means no"),
+        _ => unclear("that is none of the answers"),
     }
 }
 
-/// Reads `2` or `a2` as the second grant, `u2` as the second for later sessions too; without a number the first.
+/// Reads `2` as the second grant, `u2` as the second for later sessions too; `always` and `u` are the first.
 fn grant_number(word: &str) -> Option<(usize, bool)> {
     let (later, number) = match word {
-        "a" | "always" => (false, "1"),
+        "always" => (false, "1"),
         "u" | "user" => (true, "1"),
         word => match word.strip_prefix('u') {
             Some(number) => (true, number),
-            None => (false, word.strip_prefix('a').unwrap_or(word)),
+            None => (false, word),
         },
     };
     let digit = number.parse::<usize>().ok().filter(|number| (1..=9).contains(number))?;
@@ -280,13 +316,16 @@ mod tests {
             |reason: Option<&str>| Reply::Answer(Approval::Reject { reason: reason.map(str::to_owned) });
         let with = question(&["Bash(ls)", "Bash(ls:*)"]);
         for (line, said) in [
-            ("\n", reject(None)),
             (" n \n", reject(None)),
+            ("r\n", reject(None)),
+            ("Reject no\n", reject(Some("no"))),
             ("No\n", reject(None)),
             ("n not  here\n", reject(Some("not  here"))),
             ("y\n", Reply::Answer(Approval::Allow)),
             ("YES\n", Reply::Answer(Approval::Allow)),
-            ("a\n", Reply::Answer(Approval::Grant(0))),
+            ("a\n", Reply::Answer(Approval::Allow)),
+            ("Approve\n", Reply::Answer(Approval::Allow)),
+            ("always\n", Reply::Answer(Approval::Grant(0))),
             ("1\n", Reply::Answer(Approval::Grant(0))),
             ("2\n", Reply::Answer(Approval::Grant(1))),
             ("u\n", Reply::Remember(0)),
@@ -295,15 +334,15 @@ mod tests {
         ] {
             assert_eq!(understand(line, &with, 0), said, "{line}");
         }
-        for line in ["yy", "y please", "ja", "a lot", "v", "3", "u3", "0"] {
+        for line in ["", "\n", "yy", "y please", "ja", "a lot", "a2", "v", "3", "u3", "0"] {
             assert!(matches!(understand(line, &with, 0), Reply::Unclear(_)), "{line}");
         }
-        for line in ["y", "a", "u", "1", "u2"] {
+        for line in ["y", "a", "always", "u", "1", "u2"] {
             let said = Reply::Unclear("7 lines have not been shown; `v` shows them".to_owned());
             assert_eq!(understand(line, &with, 7), said, "{line}");
         }
         assert_eq!(understand("v", &with, 7), Reply::View);
-        for line in ["a", "u"] {
+        for line in ["always", "u"] {
             assert!(matches!(understand(line, &question(&[]), 0), Reply::Unclear(_)), "it was not offered");
         }
     }

@@ -12,6 +12,7 @@ pub mod args;
 pub mod asking;
 pub mod audit;
 pub mod background;
+pub mod beside;
 pub mod child_env;
 pub mod claude_settings;
 pub mod code_index;

@@ -34,6 +34,8 @@ enum Subject {
     Transcript,
     Question(Vec<Row>),
     Text(Vec<Row>),
+    /// What explains a question; only read.
+    Explanation(Vec<Row>),
 }
 
 /// Rows that are laid out once for a width: a transcript may be long, and a turn goes on behind it (PERF-10).
@@ -137,6 +139,16 @@ impl Pager {
     /// Opens a text that is only read.
     pub fn text(rows: Vec<Row>) -> Self {
         Self::new(Subject::Text(rows), Some(0))
+    }
+
+    /// Opens what explains a question.
+    pub fn explanation(rows: Vec<Row>) -> Self {
+        Self::new(Subject::Explanation(rows), Some(0))
+    }
+
+    /// Returns whether it shows what explains a question.
+    pub fn is_explanation(&self) -> bool {
+        matches!(self.subject, Subject::Explanation(_))
     }
 
     /// Takes a key.
@@ -259,7 +271,7 @@ pub(crate) fn lay_out(state: &mut State) {
         *laid = Laid { width, folded: pager.folded, ..Laid::default() };
     }
     match &pager.subject {
-        Subject::Question(rows) | Subject::Text(rows) if laid.cells == 0 => {
+        Subject::Question(rows) | Subject::Text(rows) | Subject::Explanation(rows) if laid.cells == 0 => {
             let wide = usize::from(width);
             let wrap = |row: &Row| match row.width() <= wide {
                 // Most rows fit, and there may be a hundred thousand of them.
@@ -269,7 +281,7 @@ pub(crate) fn lay_out(state: &mut State) {
             laid.pages.rows = rows.iter().flat_map(wrap).collect();
             laid.cells = 1;
         }
-        Subject::Question(_) | Subject::Text(_) => {}
+        Subject::Question(_) | Subject::Text(_) | Subject::Explanation(_) => {}
         Subject::Transcript => {
             for entry in &cells[laid.cells..] {
                 let cx = cx(entry.number, pager.folded, None, signs);
@@ -347,7 +359,9 @@ pub fn screen(state: &State) -> Vec<Row> {
         _ if nothing => format!("`{}` is nowhere here · / searches anew · q back", pager.words),
         (Subject::Question(_), _) if top + page >= count => "y run it once · q back".to_owned(),
         (Subject::Question(_), _) => "space next page · y to the end · q back".to_owned(),
-        (Subject::Text(_), _) => "q back · space, b page · / n N search · g G ends".to_owned(),
+        (Subject::Text(_) | Subject::Explanation(_), _) => {
+            "q back · space, b page · / n N search · g G ends".to_owned()
+        }
         (Subject::Transcript, _) => {
             "q back · / n N search · e folds · c copies · r reruns · space b page · g G ends".to_owned()
         }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use zori_core::ids::CallId;
 use zori_core::permission::{Class, Decision};
-use zori_core::question::{Choice, GrantScope, Preview, Question};
+use zori_core::question::brief;
+use zori_core::question::{Choice, GrantScope, Preview, Question, Risk};
 
 use crate::row::{Ground, Role, Row, Span};
 use crate::wrap::{self, Break};
@@ -28,6 +29,8 @@ pub struct Asked {
     /// Whether the user went to it with Tab.
     pub entered: bool,
     pub explained: bool,
+    /// What a model says of it.
+    pub said: ModelWords,
     /// Whether all of its text has been looked at to the end.
     pub read_whole: bool,
     /// The user is writing why not; what was in the composer before.
@@ -42,6 +45,31 @@ pub struct Asked {
     pub mode: String,
     /// The answer that Enter gives, once the arrows were used; before that it explains (SAF-3).
     pub focus: Option<usize>,
+}
+
+/// What a model says of a call, beside the rules (APR-5).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ModelWords {
+    #[default]
+    NotAsked,
+    Asked,
+    Said(String),
+    /// Nothing, for this reason.
+    Failed(String),
+}
+
+/// The beginning of what a call would do, wrapped, and how many of its lines are all there.
+pub(crate) struct Beginning {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) shown: usize,
+    pub(crate) all: usize,
+}
+
+impl Beginning {
+    /// Returns how many lines are missing, or miss something.
+    pub(crate) fn hidden(&self) -> usize {
+        self.all - self.shown
+    }
 }
 
 /// The answers that the arrows go through.
@@ -86,6 +114,7 @@ impl Asked {
             drawn: None,
             entered: false,
             explained: false,
+            said: ModelWords::NotAsked,
             read_whole: false,
             because: None,
             remembered_in,
@@ -155,7 +184,7 @@ impl Asked {
                 .collect()
         };
         match &self.question.preview {
-            Preview::Input(input) => text(input),
+            Preview::Input(input) => text(&brief::json_lines(input)),
             Preview::Command { command, .. } => text(command),
             Preview::Changes(files) => files
                 .iter()
@@ -178,13 +207,53 @@ impl Asked {
                 self.choice().map_or_else(Vec::new, |choice| self.choice_text(choice, usize::from(u16::MAX)))
             }
             Preview::Fails { input, why } => {
-                let mut rows = text(input);
-                rows.push(Row::from(
-                    Span::new(format!("as things are it would fail: {why}")).role(Role::Warning),
-                ));
-                rows
+                let fails = Span::new(format!("as things are it would fail: {why}")).role(Role::Warning);
+                std::iter::once(Row::from(fails)).chain(text(&brief::json_lines(input))).collect()
             }
         }
+    }
+
+    /// Returns as much of the text as a question begins with and there is room for (APR-4).
+    pub(crate) fn beginning(&self, wide: usize, room: usize) -> Beginning {
+        let lines = self.lines();
+        let all = lines.len();
+        let most = self.question.preview.first_lines();
+        // One missing line would cost as much as the line that says so.
+        let most = if all <= most.saturating_add(1) { all } else { most };
+        let long = matches!(self.question.preview, Preview::Changes(_));
+        // Where each line that is not cut ends.
+        let (mut rows, mut ends) = (Vec::new(), Vec::new());
+        for line in lines.iter().take(most) {
+            let cut = long && line.width() > brief::LINE;
+            let line = if cut { &wrap::truncate(line, brief::LINE) } else { line };
+            rows.extend(wrap::wrap_spans(&line.spans, wide.max(1), Break::Anywhere));
+            ends.extend((!cut).then_some(rows.len()));
+            if rows.len() > room {
+                break;
+            }
+        }
+        if rows.len() > room || ends.len() < all && rows.len() == room {
+            rows.truncate(room.saturating_sub(1).max(1));
+        }
+        let shown = ends.iter().filter(|end| **end <= rows.len()).count();
+        Beginning { rows, shown, all }
+    }
+
+    /// Returns what explains it: how much could go wrong, how the decision to ask came about, and what a model says (APR-5).
+    pub(crate) fn explanation(&self, wide: usize) -> Vec<Row> {
+        let risk = Risk::of(&self.question.preview, &self.decision);
+        let role = if matches!(risk, Risk::High(_)) { Role::Warning } else { Role::Muted };
+        let mut rows = vec![wrap::truncate(&Span::new(risk.to_string()).role(role).into(), wide)];
+        let steps = self.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()).muted()));
+        rows.extend(steps.map(|row| wrap::truncate(&row, wide)));
+        let words = match &self.said {
+            ModelWords::NotAsked => return rows,
+            ModelWords::Asked => Span::new("the model is asked …").muted(),
+            ModelWords::Said(words) => Span::new(format!("the model says: {words}")),
+            ModelWords::Failed(why) => Span::new(format!("the model does not explain it: {why}")).muted(),
+        };
+        rows.extend(wrap::wrap_hanging(&[words], wide, &Row::empty(), &Row::empty().with("  ")));
+        rows
     }
 
     /// Returns its rows and how many of the text are hidden. `most`: how many rows there is room for; `count`: how many questions there are.
@@ -229,9 +298,8 @@ impl Asked {
         }
         tail.push(why);
         if self.explained {
-            let lines =
-                self.question.explanation.iter().map(|line| Span::new(format!("    {line}")).muted().into());
-            tail.extend(lines.map(|row: Row| wrap::truncate(&row, wide)));
+            let rows = self.explanation(wide.saturating_sub(4).max(1));
+            tail.extend(rows.into_iter().map(|row| indent(row, "    ")));
         }
         let mut keys = Row::empty().with("  ");
         match &self.because {
@@ -248,17 +316,12 @@ impl Asked {
         }
         tail.push(wrap::truncate(&keys, wide));
         tail.extend(self.offer_rows(wide));
-        let wrapped: Vec<Row> = self
-            .lines()
-            .iter()
-            .flat_map(|row| wrap::wrap_spans(&row.spans, wide.saturating_sub(4).max(1), Break::Anywhere))
-            .collect();
         let room = most.saturating_sub(rows.len() + tail.len()).max(1);
-        let shown = if wrapped.len() > room { room.saturating_sub(1).max(1) } else { wrapped.len() };
-        let hidden = wrapped.len() - shown;
-        rows.extend(wrapped.into_iter().take(shown).map(|row| indent(row, "    ")));
+        let beginning = self.beginning(wide.saturating_sub(4), room);
+        let hidden = beginning.hidden();
+        rows.extend(beginning.rows.into_iter().map(|row| indent(row, "    ")));
         if hidden > 0 {
-            let more = format!("    … {hidden} more rows, which v shows; y counts only then");
+            let more = format!("    {}, which v shows; y counts only then", brief::more_lines(hidden));
             rows.push(wrap::truncate(&Row::from(Span::new(more).role(Role::Warning)), wide));
         }
         rows.extend(tail);

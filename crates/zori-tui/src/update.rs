@@ -10,11 +10,14 @@ mod queue;
 mod screen_command;
 mod session;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::event::Event;
+use zori_core::ids::CallId;
 use zori_core::image::Image;
 use zori_core::input::{Input, Prompt};
+use zori_core::question::Question;
 
 use crate::completion::Item;
 use crate::confirm::{Confirm, What};
@@ -41,6 +44,11 @@ pub enum Msg<'a> {
     Event(&'a Event),
     /// Somebody has to be asked.
     Asked(Asked),
+    /// A model was asked to explain a call, and says this, or why it cannot.
+    Explained {
+        call: CallId,
+        words: Result<String, String>,
+    },
     /// A turn begins.
     TurnBegins(Prompt),
     TurnOver(TurnOver),
@@ -119,6 +127,11 @@ pub enum Effect {
     },
     /// Ask the model beside the conversation.
     Aside(String),
+    /// Have a model explain a call that is asked about.
+    Explain {
+        call: CallId,
+        question: Arc<Question>,
+    },
     /// Use other colours; `keep`: from now on.
     Theme {
         name: String,
@@ -180,6 +193,7 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::Term(TermEvent::Wheel { .. } | TermEvent::Answer(_)) => {}
         Msg::Event(event) => session::event(state, event, &mut effects),
         Msg::Asked(asked) => question::asked(state, asked, &mut effects),
+        Msg::Explained { call, words } => question::explained(state, &call, words),
         Msg::TurnBegins(prompt) => session::turn_begins(state, prompt),
         Msg::TurnOver(over) => session::turn_over(state, over, &mut effects),
         Msg::Next => queue::next(state, &mut effects),

@@ -10,6 +10,7 @@ use signal_hook::consts::SIGTSTP;
 use tokio::sync::mpsc::UnboundedReceiver;
 use zori_contract::exit::Exit;
 use zori_core::event::NoticeLevel;
+use zori_core::ids::CallId;
 use zori_core::provider::Effort;
 use zori_core::text::one_line;
 use zori_core::usage::Usage;
@@ -22,7 +23,7 @@ use zori_tui::state::Draft;
 use zori_tui::theme::Theme;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
-use super::aside::{Answered, Asking, Beside, RECAP};
+use super::aside::{Beside, RECAP};
 use super::completions::Choice;
 use super::display::Display;
 use super::errand::{self, Back, Errand};
@@ -33,8 +34,10 @@ use super::pictures;
 use super::sessions::Sessions;
 use super::spilled;
 use super::tty;
+use zori_setup::beside::{Asking, Said};
 use crate::chat::slash::Report;
 use crate::recap;
+use zori_setup::asking::explanation;
 use zori_setup::config::{added_rule, set_key};
 use zori_setup::environment::Environment;
 use zori_setup::private_file;
@@ -58,7 +61,9 @@ pub type Completing = Pin<Box<dyn Future<Output = (String, Vec<CompletedArgument
 pub enum Came {
     /// What an argument of a server's prompt may be.
     Completed(String, Vec<CompletedArgument>),
-    Answered(Answered),
+    Answered(Said<String>),
+    /// A model has explained a call.
+    Explained(Said<CallId>),
     Reported(Reported),
     Back(Back),
     /// What became of a scheduled job.
@@ -94,7 +99,9 @@ pub struct Outside {
     pub config: Option<PathBuf>,
     /// Who is asked by `/btw`, what was asked, and what that used.
     pub beside: Option<Beside>,
-    pub aside: Option<Asking>,
+    pub aside: Option<Asking<String>>,
+    /// Who is asked to explain a call.
+    pub explaining: Option<Asking<CallId>>,
     pub used: Vec<Usage>,
     /// What the program was asked for beside the chat.
     pub report: Option<Reporting>,
@@ -159,6 +166,10 @@ impl Outside {
                 display.touch();
             }
             Effect::Aside(question) => self.ask_aside(display, Some(&question)),
+            Effect::Explain { call, question } => match &self.beside {
+                Some(beside) => self.explaining = Some(explanation::ask(&beside.asker, &question, call)),
+                None => display.take(Msg::Explained { call, words: Err("nobody can be asked".to_owned()) }),
+            },
             Effect::Theme { name, keep } => self.theme(display, &name, keep),
             Effect::SaveKeys { action, keys } => self.save_keys(display, &action, &keys),
             Effect::Keep(draft) => self.keep(&draft),
@@ -322,6 +333,10 @@ impl Outside {
                 self.aside = None;
                 Came::Answered(answered)
             }
+            explained = zori_host::pending_or(&mut self.explaining) => {
+                self.explaining = None;
+                Came::Explained(explained)
+            }
             reported = zori_host::pending_or(&mut self.report) => {
                 self.report = None;
                 Came::Reported(reported)
@@ -361,6 +376,12 @@ impl Outside {
     pub fn came(&mut self, display: &mut Display, came: Came) {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
+            Came::Explained(Said { about, answer, usage }) => {
+                self.used.push(usage);
+                let redact = |text: String| self.redactor.redact(&text).into_owned();
+                let words = answer.map(redact).map_err(redact);
+                display.take(Msg::Explained { call: about, words });
+            }
             Came::Back(back) => self.back(display, back),
             Came::Walked => display.take(Msg::FindAgain),
             Came::Completed(word, values) => {
@@ -401,14 +422,14 @@ impl Outside {
     }
 
     /// Shows what came of `/btw`.
-    fn answered(&mut self, display: &mut Display, answered: Answered) {
+    fn answered(&mut self, display: &mut Display, answered: Said<String>) {
         self.used.push(answered.usage);
         let transcript = &mut display.state.transcript;
         match answered.answer {
-            Ok(text) if answered.question == RECAP => transcript.answer(text.trim()),
-            Ok(text) => transcript.beside(&answered.question, text.trim()),
-            Err(why) if answered.question == RECAP => transcript.error(&format!("Recap failed: {why}"), &[]),
-            Err(why) => transcript.error(&format!("/btw {}: {why}", answered.question), &[]),
+            Ok(text) if answered.about == RECAP => transcript.answer(text.trim()),
+            Ok(text) => transcript.beside(&answered.about, text.trim()),
+            Err(why) if answered.about == RECAP => transcript.error(&format!("Recap failed: {why}"), &[]),
+            Err(why) => transcript.error(&format!("/btw {}: {why}", answered.about), &[]),
         }
         display.touch();
     }

@@ -238,6 +238,7 @@ impl Seat {
             sessions: Sessions::of(&plain),
             beside: Some(plain.beside("")),
             aside: None,
+            explaining: None,
             used: Vec::new(),
             report: None,
             errand: None,

@@ -39,6 +39,11 @@ fn answer(asked: &Value) -> String {
     let message = asked["message"].as_str().unwrap_or_default();
     let id = asked["context_id"].as_str().unwrap_or("mock-1");
     let events = match serde_json::from_str::<Value>(message) {
+        // A question beside the conversation, which names no tool.
+        _ if message.ends_with("</call>") => {
+            let text = "I am the mock server inside this program: no model answers, so that nobody explains this call.";
+            vec![json!({ "type": "final_response", "content": text })]
+        }
         Ok(result) if result.get("tool_result").is_some() => {
             let result = &result["tool_result"];
             let files = result["details"]["files"].as_u64().unwrap_or(0);

@@ -1,17 +1,15 @@
 //! The approval dialog (UI-51): what a call would do, why it is asked about, and the answers, in a box over everything else.
 
-use zori_core::question::Preview;
+use zori_core::question::{Preview, Risk, brief};
 
 use crate::panel::compose;
 use crate::question::{Asked, QuestionKey};
 use crate::row::{Role, Row, Span};
 use crate::state::{Size, State};
-use crate::wrap::{self, Break};
+use crate::wrap;
 
 /// How wide it is at most.
 const WIDEST: u16 = 100;
-/// Words of a command that make it one that takes something away for good.
-const TAKES_AWAY: [&str; 8] = ["rm", "rmdir", "dd", "mkfs", "shred", "truncate", "format", "shutdown"];
 
 /// The dialog, and how much of the text it leaves out.
 pub struct Dialog {
@@ -60,8 +58,7 @@ pub fn draw(state: &State, asked: &Asked) -> Dialog {
     let head = head(asked, purpose, inner);
     let mut tail = Vec::new();
     if asked.explained {
-        let lines = asked.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()).muted()));
-        tail.extend(lines.map(|row| wrap::truncate(&row, inner)));
+        tail.extend(asked.explanation(inner));
     }
     // Where the grants have no room none can be given: the whole text comes first, and only a plain yes behind it.
     let offers = asked.offer_rows(inner);
@@ -69,22 +66,24 @@ pub fn draw(state: &State, asked: &Asked) -> Dialog {
     let left_out = usize::from(!offers.is_empty() && !room_for_offers);
     tail.extend(offers.into_iter().filter(|_| room_for_offers));
     tail.push(buttons(asked, inner));
-    let text: Vec<Row> = asked
-        .lines()
-        .iter()
-        .flat_map(|row| wrap::wrap_spans(&row.spans, inner.saturating_sub(2).max(1), Break::Anywhere))
-        .collect();
     // Two rows are the edges, one says how much of the text is shown.
     let room = most.saturating_sub(head.len() + tail.len() + 3).max(1);
-    let shown = text.len().min(room);
-    let hidden = text.len() - shown + left_out;
+    let beginning = asked.beginning(inner.saturating_sub(2), room);
+    let missing = beginning.hidden();
     let mut rows = head;
-    rows.push(preview_line(asked, shown, text.len(), inner));
-    rows.extend(text.into_iter().take(shown).map(|row| {
+    rows.push(preview_line(asked, beginning.shown, beginning.all, inner));
+    rows.extend(beginning.rows.into_iter().map(|row| {
         let mut line = Row::empty().with("  ");
         line.spans.extend(row.spans);
         line
     }));
+    if missing > 0 && room > 1 {
+        rows.push(wrap::truncate(
+            &Span::new(format!("  {}", brief::more_lines(missing))).role(Role::Warning).into(),
+            inner,
+        ));
+    }
+    let hidden = missing + left_out;
     rows.extend(tail);
     let keys = rows.len();
     let title = format!("{who}{} asks{several}", asked.question.tool);
@@ -107,10 +106,11 @@ fn head(asked: &Asked, purpose: Option<&str>, inner: usize) -> Vec<Row> {
         }
     };
     let class = decision.class.as_str();
+    let risk = Risk::of(&asked.question.preview, decision);
     let mode = if asked.mode.is_empty() { String::new() } else { format!(" · mode {}", asked.mode) };
     let mut rows = vec![
         pair(what.0, &what.1, &format!("class {class}{mode}"), inner),
-        pair("reason", &decision.reason, &format!("step {} · risk {}", decision.step, risk(asked)), inner),
+        pair("reason", &decision.reason, &format!("step {} · risk {}", decision.step, risk.as_str()), inner),
     ];
     // The words of whoever asks, beside those of the rules.
     rows.extend(purpose.map(|purpose| pair("purpose", purpose, "", inner)));
@@ -172,17 +172,4 @@ fn buttons(asked: &Asked, inner: usize) -> Row {
         row.push(if key == focused { span.reverse() } else { span });
     }
     wrap::truncate(&row, inner)
-}
-
-/// Says how much could go wrong, without asking anybody (APR-5).
-fn risk(asked: &Asked) -> &'static str {
-    match &asked.question.preview {
-        Preview::Command { command, .. } => {
-            let mut words = command.split(|c: char| !c.is_alphanumeric());
-            if words.any(|word| TAKES_AWAY.contains(&word)) || asked.is_serious() { "high" } else { "low" }
-        }
-        Preview::Changes(_) if asked.is_serious() => "high",
-        Preview::Changes(_) => "medium",
-        Preview::Input(_) | Preview::Choices(_) | Preview::Fails { .. } => "low",
-    }
 }

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 
 use super::{Effect, leave};
 use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode, Mods};
 use crate::pager::Pager;
-use crate::question::{Asked, QuestionKey};
-use crate::row::{Row, Span};
+use crate::question::{Asked, ModelWords, QuestionKey};
+use crate::row::Row;
 use crate::state::{Phase, State};
 
 /// A question came.
@@ -82,7 +83,7 @@ fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec
             asked.because = Some(state.composer.buffer.text());
             state.composer.buffer.clear();
         }
-        QuestionKey::Explain => explain(state),
+        QuestionKey::Explain => explain(state, effects),
         QuestionKey::Whole => whole(state),
         QuestionKey::Grant(_) if asked.must_be_read(hidden) => whole(state),
         QuestionKey::Grant(number) => grant(state, number, effects),
@@ -111,17 +112,49 @@ fn hidden_rows(state: &State) -> usize {
     asked.rows(state.size.width(), crate::chat::question_room(state), state.questions.len()).1
 }
 
-/// Shows the steps of the decision, or takes them away again. Where they would push out what is asked about, they have a page of their own.
-fn explain(state: &mut State) {
+/// Explains the call, or takes that away again; the first time a model is asked, too. Where it would push out what is asked about, it has a page
+/// of its own.
+fn explain(state: &mut State, effects: &mut Vec<Effect>) {
+    let hidden = hidden_rows(state);
     let Some(asked) = state.questions.front_mut() else { return };
     asked.explained = !asked.explained;
-    if asked.explained && !fits(state) {
-        let Some(asked) = state.questions.front_mut() else { return };
-        asked.explained = false;
-        let mut rows = asked.lines();
-        rows.push(Row::empty());
-        rows.extend(asked.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()))));
-        state.pager = Some(Pager::text(rows));
+    if asked.explained && asked.said == ModelWords::NotAsked {
+        asked.said = ModelWords::Asked;
+        effects.push(Effect::Explain { call: asked.call.clone(), question: asked.question.clone() });
+    }
+    let explained = asked.explained;
+    if explained && (!fits(state) || hidden_rows(state) > hidden) {
+        on_a_page(state);
+    }
+}
+
+/// Shows the call and its explanation on a page of their own.
+fn on_a_page(state: &mut State) {
+    let Some(asked) = state.questions.front_mut() else { return };
+    asked.explained = false;
+    let mut rows = asked.lines();
+    rows.push(Row::empty());
+    rows.extend(asked.explanation(usize::from(u16::MAX)));
+    state.pager = Some(Pager::explanation(rows));
+}
+
+/// A model has said what a call does, or that it cannot. It is shown where the explanation is; where that is closed, `e` shows it.
+pub(super) fn explained(state: &mut State, call: &CallId, words: Result<String, String>) {
+    let first = state.questions.front().is_some_and(|asked| asked.call == *call);
+    let hidden = hidden_rows(state);
+    let Some(asked) = state.questions.iter_mut().find(|asked| asked.call == *call) else { return };
+    asked.said = match words {
+        Ok(words) => ModelWords::Said(words),
+        Err(why) => ModelWords::Failed(why),
+    };
+    let explained = asked.explained;
+    if first && state.pager.as_ref().is_some_and(Pager::is_explanation) {
+        on_a_page(state);
+    } else if first && explained && (!fits(state) || hidden_rows(state) > hidden) {
+        if let Some(asked) = state.questions.front_mut() {
+            asked.explained = false;
+        }
+        state.say("the model has explained it; e shows it");
     }
 }
 

@@ -261,8 +261,51 @@ fn a_paste_answers_nothing_and_enter_approves_nothing() {
     stage.take(Msg::Term(TermEvent::Paste("y".into())));
     assert_eq!((stage.text().as_str(), stage.effects()), ("y", none()));
     stage.key("backspace").wait(5000).key_now("enter");
-    assert_eq!(stage.effects(), none());
-    assert!(stage.state.questions[0].explained, "Enter explains");
+    assert!(matches!(stage.effects().as_slice(), [Effect::Explain { .. }]), "Enter explains");
+    assert!(stage.state.questions[0].explained);
+}
+
+/// APR-5: explaining answers nothing and asks a model once, which reads the question and nothing else; what it says stands behind the steps, whenever
+/// it comes.
+#[test]
+fn an_explanation_asks_a_model_once() {
+    let mut stage = stage();
+    stage.turn().asked(Class::Shell, "rm x").take(Msg::Drawn).wait(5000).key_now("e");
+    let call = CallId::new("call-0");
+    let question = stage.state.questions[0].question.clone();
+    assert_eq!(stage.effects(), [Effect::Explain { call: call.clone(), question }]);
+    let shown = |stage: &Stage| {
+        let screen = stage.screen();
+        let from = screen.find("    risk").map_or("", |at| &screen[at..]);
+        from.lines()
+            .take_while(|line| line.starts_with("    "))
+            .map(|line| line.trim().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let risk = "risk high: `rm` deletes or formats";
+    assert_eq!(shown(&stage), [risk, "step 1", "the model is asked …"]);
+    // The answer to a question that nobody asks any more is nobody's.
+    stage.take(Msg::Explained { call: CallId::new("call-7"), words: Ok("Something else.".into()) });
+    stage.take(Msg::Explained { call: call.clone(), words: Ok("It removes x.".into()) });
+    assert_eq!(shown(&stage), [risk, "step 1", "the model says: It removes x."]);
+    stage.wait(5000).key_now("e").wait(5000).key_now("e");
+    assert_eq!(shown(&stage), [risk, "step 1", "the model says: It removes x."]);
+    assert_eq!((stage.effects(), stage.state.questions.len()), (none(), 1));
+    stage.take(Msg::Explained { call, words: Err("no connection".into()) });
+    assert_eq!(shown(&stage), [risk, "step 1", "the model does not explain it: no connection"]);
+}
+
+/// Where it has no room beside what is asked about, the explanation is a page, which takes up what the model says later.
+#[test]
+fn an_explanation_may_be_a_page() {
+    let mut stage = stage();
+    stage.take(Msg::Resized(Size { rows: 10, columns: 60 }));
+    stage.turn().asked(Class::Shell, "one\ntwo\nthree").take(Msg::Drawn).wait(5000).key_now("e");
+    assert!(stage.state.pager.as_ref().is_some_and(Pager::is_explanation));
+    stage.take(Msg::Explained { call: CallId::new("call-0"), words: Ok("Three words.".into()) });
+    let page: Vec<String> = crate::pager::screen(&stage.state).iter().map(Row::text).collect();
+    assert!(page.iter().any(|row| row == "the model says: Three words."), "{page:?}");
+    assert!(!stage.state.questions[0].explained);
 }
 
 /// KEY-6: the arrows go through the answers, and Enter gives the one they are at.

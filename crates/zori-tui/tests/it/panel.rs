@@ -1,6 +1,7 @@
 //! The panel: every screen at the sizes the contract names, and what its keys do.
 
 use zori_core::event::{CALL_REASON, EventKind, MessageEvent, Notice, NoticeLevel, PROVIDER_STATUS};
+use zori_core::question::{FileAction, FileDiff, Preview};
 use zori_core::tool::ToolKind;
 use zori_tui::keys::Key;
 use zori_tui::panel::arcade::Kind;
@@ -381,6 +382,47 @@ fn what_a_call_is_for() {
     insta::assert_snapshot!(purpose(&mut stage).expect("it is there"), @"│ purpose  The server asks for `python3 calc.py`: check the result                                 │");
     stage.chat.event(EventKind::Message(MessageEvent::RequestStarted));
     assert_eq!(purpose(&mut stage), None);
+}
+
+/// APR-4: what a question begins with, by what the call would do; the rest is counted, and the whole text has all of it.
+#[test]
+fn previews() {
+    let diff =
+        |count: usize, sign: char| (1..=count).map(|n| format!("{sign}line {n}\n")).collect::<String>();
+    let file = |action, diff| FileDiff { path: "/w/a.py".into(), action, note: None, diff };
+    let input = |count: usize| {
+        let list: Vec<String> = (0..count).map(|n| format!("\"v{n}\"")).collect();
+        Preview::Input(format!("{{\"query\":\"x\",\"list\":[{}]}}", list.join(",")))
+    };
+    let long = format!("-{}\n+short\n", "x".repeat(300));
+    for (name, preview, lines) in [
+        ("a new file", Preview::Changes(vec![file(FileAction::Create, diff(40, '+'))]), Some((13, 41, 28))),
+        ("a change", Preview::Changes(vec![file(FileAction::Change, diff(40, '-'))]), Some((16, 41, 25))),
+        ("a long line", Preview::Changes(vec![file(FileAction::Change, long)]), Some((2, 3, 1))),
+        ("arguments", input(30), Some((12, 35, 23))),
+        ("few arguments", input(2), None),
+    ] {
+        let mut stage = Stage::new((120, 50));
+        stage.chat.turn("go").asks_about(preview);
+        stage.view();
+        stage.chat.take(Msg::Drawn);
+        let screen = stage.screen();
+        match lines {
+            Some((shown, all, more)) => {
+                assert!(
+                    screen.contains(&format!("preview  {shown}/{all} lines, v shows them")),
+                    "{name}:\n{screen}"
+                );
+                let word = if more == 1 { "line" } else { "lines" };
+                assert!(screen.contains(&format!("  ... ({more} more {word})")), "{name}:\n{screen}");
+            }
+            None => assert!(!screen.contains("more lines"), "{name}:\n{screen}"),
+        }
+        // A yes opens what is missing first.
+        stage.chat.wait(2000);
+        stage.key("y");
+        assert_eq!(stage.chat.state.pager.is_some(), lines.is_some(), "{name}");
+    }
 }
 
 /// The composer is in sight below a question, however small the panel is: what is typed there is no answer.

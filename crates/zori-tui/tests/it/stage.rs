@@ -202,14 +202,18 @@ impl Chat {
             scope: GrantScope::Call,
             past: 0,
         };
-        let question = Question {
-            tool: "bash".into(),
-            preview,
-            grants: grants.iter().map(grant).collect(),
-            explanation: (1..=12).map(|step| format!("step {step}")).collect(),
-        };
-        let decision =
-            Decision { step: 11, ..Decision::new(Verdict::Ask, Class::Shell, "no rule covers it") };
+        self.asks_with("bash", Class::Shell, preview, grants.iter().map(grant).collect())
+    }
+
+    /// Asks about a call that is no command.
+    pub fn asks_about(&mut self, preview: Preview) -> &mut Self {
+        self.asks_with("write", Class::Write, preview, Vec::new())
+    }
+
+    fn asks_with(&mut self, tool: &str, class: Class, preview: Preview, grants: Vec<Grant>) -> &mut Self {
+        let explanation = (1..=12).map(|step| format!("step {step}")).collect();
+        let question = Question { tool: tool.into(), preview, grants, explanation };
+        let decision = Decision { step: 11, ..Decision::new(Verdict::Ask, class, "no rule covers it") };
         let rules = Some("~/.config/zori/config.toml".to_owned());
         let asked = Asked::new(self.call(), Arc::new(question), decision, None, rules);
         self.take(Msg::Asked(asked))

@@ -201,7 +201,9 @@ fn check_rights(play: impl Fn(&TestEnv)) {
         .map(|request| {
             let text = request.json()["message"].as_str().unwrap_or_default().to_owned();
             let lines = text.lines().filter(|line| {
-                line.starts_with("security_mode: ") || line.starts_with("- read_file") || line.starts_with("USER: ")
+                line.starts_with("security_mode: ")
+                    || line.starts_with("- read_file")
+                    || line.starts_with("USER: ")
             });
             lines.map(str::to_owned).collect()
         })
@@ -221,7 +223,8 @@ fn check_rights(play: impl Fn(&TestEnv)) {
 #[test]
 fn rights_in_json_lines() {
     check_rights(|world| {
-        let mut run = world.start(world.cmd(&[&["--json"], &PROVIDER[..]].concat()), Stdin::Open, Stdout::Captured);
+        let mut run =
+            world.start(world.cmd(&[&["--json"], &PROVIDER[..]].concat()), Stdin::Open, Stdout::Captured);
         run.write_stdin("one\n").wait_for_stdout("answer 1");
         run.write_stdin("two\n").wait_for_stdout("answer 2");
         run.write_stdin("/mode paranoid\n").write_stdin("three\n").wait_for_stdout("answer 3");
@@ -235,7 +238,11 @@ fn rights_in_json_lines() {
 fn rights_in_the_claude_protocol() {
     check_rights(|world| {
         let mut run = stream_json::start(world, &PROVIDER);
-        let said = |count: usize| move |run: &zori_testkit::running::Running| run.stdout().matches("{\"type\":\"result\"").count() == count;
+        let said = |count: usize| {
+            move |run: &zori_testkit::running::Running| {
+                run.stdout().matches("{\"type\":\"result\"").count() == count
+            }
+        };
         run.write_stdin(stream_json::user("one"));
         run.wait_until("the first answer", said(1));
         run.write_stdin(stream_json::user("two"));
@@ -284,4 +291,59 @@ fn rights_in_editors() {
         editor.turn("three");
         editor.hang_up();
     });
+}
+
+/// APR-5 with a server: it is asked in a chat of its own, without the id of the conversation, without the workspace and without files; the call waits
+/// meanwhile, and the conversation goes on with its own id.
+#[test]
+fn an_explanation_is_outside_the_conversation() {
+    let server = agent_zero::start(Version::Old, |_, message| {
+        match message {
+        message if message.contains("<call>") => "It writes four letters.".to_owned(),
+        message if message.starts_with("{\"tool_result\"") => "All is done.".to_owned(),
+        _ => json!({"type": "tool_request", "tool_name": "write_file", "payload": {"path": "new.txt", "content": "beta"}})
+            .to_string(),
+    }
+    });
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+    world.set_var("AGENTZERO_API_KEY", KEY);
+    world.write("notes.txt", "alpha\n");
+    let open = |args: &[&str]| Person::before(world.screen(&[args, &PROVIDER[..]].concat(), SIZE), SIZE);
+    // The chat, then the panel.
+    let mut person = open(&[]);
+    person.says("go").sees("wants to change files").pauses(1300).keys("e");
+    person.sees("risk medium: it changes files").sees("the model says: It writes four letters.");
+    assert!(!world.work().join("new.txt").exists());
+    // It is a page there, which takes no answer.
+    person.keys("q").sees("wants to change files").pauses(1300).keys("n").sees("All is done.").leaves();
+    let mut person = open(&["tui"]);
+    person.says("/upload --send notes.txt").says("go").sees("write_file asks").pauses(1300).keys("e");
+    person.sees("the model says: It writes four letters.");
+    person.pauses(800).keys("y").sees("All is done.").sees("waiting  NO").keys("\x1b[21~");
+    assert!(person.ends().0.success());
+    let requests = server.requests();
+    let messages = requests.iter().filter(|request| request.path.ends_with("api_message"));
+    let bodies: Vec<Value> = messages.map(|request| request.json()).collect();
+    let sent: Vec<(String, Value, Value)> = bodies
+        .iter()
+        .map(|body| {
+            let text = body["message"].as_str().unwrap_or_default();
+            let kind = ["<call>", "tool_result", "AZ_CONTEXT"].into_iter().find(|kind| text.contains(kind));
+            (kind.unwrap_or("?").to_owned(), body["context_id"].clone(), body["attachments"].clone())
+        })
+        .collect();
+    let kinds: Vec<&str> = sent.iter().map(|(kind, ..)| kind.as_str()).collect();
+    assert_eq!(kinds, ["AZ_CONTEXT", "<call>", "tool_result", "AZ_CONTEXT", "<call>", "tool_result"]);
+    for chat in sent.chunks(3) {
+        assert_eq!((&chat[0].1, &chat[1].1), (&Value::Null, &Value::Null), "neither knows an id");
+        assert!(chat[2].1.is_string(), "the result goes to the conversation");
+        assert_eq!(chat[1].2, Value::Null, "no file goes along");
+    }
+    assert!(sent[3].2.is_array(), "the file went with the prompt");
+    let asked = &bodies[1]["message"];
+    assert!(
+        asked.as_str().is_some_and(|text| text.starts_with("A person is asked whether a tool call")),
+        "{asked}"
+    );
 }

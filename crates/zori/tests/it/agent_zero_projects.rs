@@ -91,19 +91,19 @@ fn in_the_line_chat() {
     Agent: default
     `/agent NAME` goes on with another one; there are: default, brief, loud
     you> one
-    Context ready (default/default): files=0, workspace=0B, context=1205B, previews=[], hash=empty
+    Context ready (default/default): files=0, workspace=0B, context=1234B, previews=[], hash=empty
     answer 1
     you> /agent loud
     Agent: loud; the server is told with the next prompt
     you> two
-    Context ready (default/loud): files=0, workspace=0B, context=1210B, previews=[], hash=empty
+    Context ready (default/loud): files=0, workspace=0B, context=1239B, previews=[], hash=empty
     answer 2
     you> three
     answer 3
     you> /project careful
     Project: careful
     you> four
-    Context ready (careful/brief): files=0, workspace=0B, context=1224B, previews=[], hash=empty
+    Context ready (careful/brief): files=0, workspace=0B, context=1253B, previews=[], hash=empty
     answer 1
     you> /project nope
     Error: there is no project `nope` in the config file
@@ -114,7 +114,7 @@ fn in_the_line_chat() {
     you> /project default
     Project: default
     you> five
-    Context ready (default/default): files=0, workspace=0B, context=1205B, previews=[], hash=empty
+    Context ready (default/default): files=0, workspace=0B, context=1234B, previews=[], hash=empty
     answer 1
     you> :q
     Goodbye!

@@ -17,8 +17,9 @@ fn chat(world: &TestEnv) -> Pty {
 /// Waits for the n-th time the program wants an answer, from 1, and gives it.
 #[track_caller]
 pub fn reply(pty: &mut Pty, nth: usize, answer: &str) {
-    let found =
-        wait::poll(wait::BOUND, || (pty.drawn().matches("Run it? [y/N] ").count() >= nth).then_some(()));
+    let found = wait::poll(wait::BOUND, || {
+        (pty.drawn().matches("[A]pprove / [R]eject / [E]xplain? ").count() >= nth).then_some(())
+    });
     assert!(found.is_some(), "question {nth} did not come; drawn so far:\n{}", pty.drawn());
     pty.send(answer);
 }
@@ -49,14 +50,14 @@ fn no_and_yes() {
       1: always in this session: Bash(touch made)
       2: always in this session: Bash(touch:*), Edit(/$WORK/**)
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
-      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
-    Run it? [y/N] what?
-    that is none of the answers; Enter alone means no
+      a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
+    [A]pprove / [R]eject / [E]xplain? what?
+    that is none of the answers
       1: always in this session: Bash(touch made)
       2: always in this session: Bash(touch:*), Edit(/$WORK/**)
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
-      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
-    Run it? [y/N] n use write
+      a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
+    [A]pprove / [R]eject / [E]xplain? n use write
     Tool denied: bash: The user rejected this call: use write
     ? write: mode default asks about W: Creates or edits inside a workspace root
       change $WORK/a.txt
@@ -66,8 +67,8 @@ fn no_and_yes() {
       1: always in this session: Write(/$WORK/a.txt)
       2: always in this session: Edit(/$WORK/**)
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
-      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
-    Run it? [y/N] y
+      a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
+    [A]pprove / [R]eject / [E]xplain? y
     ⚙ Running write... Done. (X.XXs)
     Done.
     you> :q
@@ -83,7 +84,7 @@ fn no_and_yes() {
     assert_eq!(std::fs::read_to_string(world.work().join("a.txt")).unwrap(), "new\n");
 }
 
-/// DEC-2: the same call is not asked about again in this session; Enter alone means no.
+/// DEC-2, APR-3: the same call is not asked about again in this session; `a` is a yes to one call, and Enter alone is no answer.
 #[test]
 fn always_for_the_same_call() {
     let call = |id: &str, command: &str| anthropic::tool_use(id, "bash", json!({ "command": command }));
@@ -91,17 +92,55 @@ fn always_for_the_same_call() {
         call("t1", "touch a"),
         call("t2", "touch a"),
         call("t3", "touch b"),
+        call("t4", "touch c"),
+        call("t5", "touch c"),
         anthropic::text("Done."),
     ]);
     let mut pty = chat(&world);
     type_line(&mut pty, 1, "go");
-    reply(&mut pty, 1, "a\r");
+    reply(&mut pty, 1, "1\r");
     reply(&mut pty, 2, "\r");
+    reply(&mut pty, 3, "Reject\r");
+    reply(&mut pty, 4, "a\r");
+    reply(&mut pty, 5, "r\r");
     type_line(&mut pty, 2, ":q");
     let screen = over(pty);
-    assert_eq!(screen.matches("Run it?").count(), 2, "{screen}");
+    assert_eq!(screen.matches("[E]xplain?").count(), 5, "{screen}");
     assert!(screen.contains("1: always in this session: Bash(touch a)\n"), "{screen}");
-    assert!(world.work().join("a").exists() && !world.work().join("b").exists());
+    let made = ["a", "b", "c"].map(|name| world.work().join(name).exists());
+    assert_eq!(made, [true, false, true]);
+}
+
+/// APR-5: an explanation says the risk and the steps at once, then what a model says that reads the call and nothing else; it decides nothing.
+#[test]
+fn an_explanation_decides_nothing() {
+    let words = "It removes \x1b[31m the folder. ".repeat(30);
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "rm -r build"})),
+        anthropic::text(&words),
+        anthropic::text("Done."),
+    ]);
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "go");
+    reply(&mut pty, 1, "e\r");
+    reply(&mut pty, 2, "n\r");
+    type_line(&mut pty, 2, ":q");
+    let screen = over(pty);
+    let explained = screen.split("[E]xplain? e\n").nth(1).expect("it was explained");
+    let (first, rest) = explained.split_once('\n').expect("there are lines");
+    assert_eq!(first, "  risk high: `rm` deletes or formats", "{screen}");
+    let said = rest.lines().find(|line| line.starts_with("  the model says: ")).expect("the model was asked");
+    assert!(said.starts_with("  the model says: It removes \\x1b[31m the folder. It removes "), "{said}");
+    assert!(said.ends_with(" …"), "{said}");
+    assert_eq!(said.split(' ').count(), 2 + 3 + 100 + 1, "a hundred words: {said}");
+    assert_eq!(model.count(), 3, "{screen}");
+    let asked = model.request(1);
+    assert_eq!(
+        asked.conversation(),
+        "user: <call>{\"tool\":\"bash\",\"would\":{\"command\":\"rm -r build\"}}</call>\n"
+    );
+    assert_eq!(asked.json().get("tools").and_then(|tools| tools.as_array()).map_or(0, Vec::len), 0);
+    assert!(!model.request(2).conversation().contains("It removes"), "the conversation is as it was");
 }
 
 /// TERM-2: yes counts only once everything has been shown.
@@ -114,7 +153,7 @@ fn hidden_lines_come_first() {
     let mut pty = chat(&world);
     type_line(&mut pty, 1, "go");
     reply(&mut pty, 1, "y\r");
-    pty.wait_for("71 lines have not been shown; `v` shows them");
+    pty.wait_for("88 lines have not been shown; `v` shows them");
     assert!(!world.work().join("long").exists());
     reply(&mut pty, 2, "v\r");
     reply(&mut pty, 3, "y\r");

@@ -492,7 +492,7 @@ fn a_person_brings_the_network() {
     let mut pty = world.pty(&["--no-save", "--permission-mode", "default"], Size { rows: 50, cols: 160 });
     type_line(&mut pty, 1, "go");
     pty.wait_for("  sandbox: workspace, network, by bubblewrap");
-    pty.wait_for("Run it? [y/N] ");
+    pty.wait_for("[A]pprove / [R]eject / [E]xplain? ");
     pty.send("y\r");
     type_line(&mut pty, 2, ":q");
     let text = over(pty);

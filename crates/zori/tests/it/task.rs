@@ -150,8 +150,8 @@ fn a_question_at_the_terminal() {
       1: always in this session: Bash(touch made)
       2: always in this session: Bash(touch:*), Edit(/$WORK/**)
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
-      y: yes, once; n: no, or `n WHY` to tell the model; e: explain
-    Run it? [y/N] y
+      a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
+    [A]pprove / [R]eject / [E]xplain? y
       [1] bash touch made
     ⚙ task Done. (X.XXs)
     Done.

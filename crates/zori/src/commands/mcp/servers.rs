@@ -23,7 +23,7 @@ use zori_mcp::client::{Elicits, McpServers, ServerConfig, Way};
 use zori_redact::Redactor;
 
 use crate::commands::{Context, example};
-use crate::{audit, host_failure, wire_up};
+use zori_setup::{audit, host_failure, wire_up};
 use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::config::{Config, server_table};

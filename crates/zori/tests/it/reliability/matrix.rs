@@ -327,7 +327,7 @@ fn cancel(state: &State, surface: Surface) -> Duration {
             type_line(&mut pty, 1, "go");
             cell.reached(state);
             if state.mode == "default" {
-                pty.wait_for("Run it? [y/N]");
+                pty.wait_for("[A]pprove / [R]eject / [E]xplain?");
             }
             let begun = Instant::now();
             pty.send("\x03").wait_for("Interrupted");
