@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -335,7 +336,8 @@ fn program_path(command: &str, cwd: &Path, path: Option<&OsStr>) -> Option<PathB
     if command.contains('/') {
         return existing(cwd, command);
     }
-    std::env::split_paths(path?).find_map(|folder| existing(&folder, command))
+    let folders = path?.as_bytes().split(|byte| *byte == b':');
+    folders.map(|folder| Path::new(OsStr::from_bytes(folder))).find_map(|folder| existing(folder, command))
 }
 
 /// Returns a file that is there, without links.

@@ -85,16 +85,6 @@ const EXCEPTIONS: &[Exception] = &[
         why: "the clock of the runtime, by which the limit of a call is moved when it reports progress",
     },
     Exception {
-        path: "crates/zori-mcp/src/client/http/headers.rs",
-        ban: STATIC,
-        why: "names of headers that servers and users choose have to live as long as the program; there are few, and each is kept once",
-    },
-    Exception {
-        path: "crates/zori-mcp/src/client/store.rs",
-        ban: "SystemTime::now",
-        why: "the age of a list that an earlier process has kept; its tests set the time",
-    },
-    Exception {
         path: "crates/zori/src/lib.rs",
         ban: "Environment::read",
         why: "`main` reads it and hands it on",
