@@ -39,6 +39,7 @@ struct Target {
 const TARGETS: &[Target] = &[
     Target { name: "config", seeds: seeds::settings },
     Target { name: "decoders", seeds: seeds::streams },
+    Target { name: "extensions", seeds: seeds::extensions },
     Target { name: "lines", seeds: seeds::client_lines },
     Target { name: "mcp", seeds: seeds::mcp_messages },
     Target { name: "patch", seeds: seeds::patches },

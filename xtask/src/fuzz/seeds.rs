@@ -48,6 +48,18 @@ const SEQUENCES: &[&str] = &[
 /// So long are the pieces that pages are cut into.
 const PIECE: usize = 2_000;
 
+/// What people and projects bring, as `fuzz/fuzz_targets/extensions.rs` reads it: descriptions of servers, skills, templates.
+const BROUGHT: &[&str] = &[
+    r#"{"mcpServers":{"time":{"command":"uvx","args":["mcp-server-time"],"env":{"A":"${B:-c}"}}}}"#,
+    r#"{"mcpServers":{"a b":{"type":"sse","url":"https://a.test/${X}","headers":{"Authorization":"vault:x"}}}}"#,
+    r#"{"mcpServers":{"a":{"command":"a","url":"b"},"b":{"type":"sdk"},"c":7,"d":{"trust":"trusted","network":true}}}"#,
+    "---\nname: pdf\ndescription: Fill forms\ntriggers: [pdf, form]\n---\nUse the script.\n",
+    "---\r\nname: a\r\ndescription: a: b\r\nx-requires: [code-index]\r\n---\r\nBody\r\n",
+    "---\na: &a [1, 2]\nb: [*a, *a]\ndescription: >\n  folded\n  text\n---\n",
+    "Say $1 and $ARGUMENTS, then !`echo {{args}}` and @file\0one 'two three' !`touch x`",
+    "No place\0$(touch x) `y` ! @z",
+];
+
 /// Every recorded and written answer, with the two bytes before it that choose API and cut.
 pub(super) fn streams(workspace: &Workspace) -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
@@ -166,4 +178,10 @@ pub(super) fn terminal_texts(workspace: &Workspace) -> Vec<Vec<u8>> {
     let pieces = pages.flat_map(|file| file.text.as_bytes().chunks(PIECE));
     let texts = SEQUENCES.iter().map(|text| text.as_bytes()).chain(pieces);
     texts.enumerate().map(|(n, text)| [&[n as u8], text].concat()).collect()
+}
+
+/// What people and projects bring, each as every kind of file.
+pub(super) fn extensions(_: &Workspace) -> Vec<Vec<u8>> {
+    let as_kind = |kind: u8| BROUGHT.iter().map(move |text| [&[kind], text.as_bytes()].concat());
+    (0..3).flat_map(as_kind).collect()
 }

@@ -367,6 +367,7 @@ const RULES: &[Rule] = &[
         ours: &[
             "zori-acp",
             "zori-core",
+            "zori-extensions",
             "zori-frontends",
             "zori-mcp",
             "zori-policy",
