@@ -15,12 +15,12 @@ use zori_host::{
 };
 use zori_redact::Redactor;
 
-use zori_setup::beside::Asker;
 use crate::frontend;
 use crate::recap;
 use crate::screen::Beside;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::asking::{PlainPeer, WAYS_OUT, reply};
+use zori_setup::beside::Asker;
 use zori_setup::handoff::model::HandoffRequest;
 use zori_setup::settings::RunSettings;
 use zori_setup::signals::Signals;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use zori_core::message::Message;
 
-use zori_setup::beside::{Asker, Asking};
 use crate::recap;
+use zori_setup::beside::{Asker, Asking};
 
 /// How long the model may take.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -23,7 +23,6 @@ use zori_mcp::client::{Elicits, McpServers, ServerConfig, Way};
 use zori_redact::Redactor;
 
 use crate::commands::{Context, example};
-use zori_setup::{audit, host_failure, wire_up};
 use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::config::{Config, server_table};
@@ -32,6 +31,7 @@ use zori_setup::mcp_servers::{self, ServerSources};
 use zori_setup::settings::{self, root};
 use zori_setup::trust::project::Project;
 use zori_setup::trust::store::{TrustState, TrustStore};
+use zori_setup::{audit, host_failure, wire_up};
 
 /// What a server is called.
 pub(super) const SERVER_NAME: Pattern =
