@@ -62,6 +62,7 @@ mod profiles;
 mod project;
 mod prompt;
 mod providers;
+mod purge_canary;
 mod recording;
 mod refusals;
 mod reliability;

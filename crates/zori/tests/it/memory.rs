@@ -1,5 +1,7 @@
 //! What earlier sessions of a project said is found again, as data, and only where it was asked for.
 
+use std::path::Path;
+
 use serde_json::json;
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
@@ -84,6 +86,42 @@ fn from_session_files_to_what_is_found() {
     [exit status: 5]
     ");
     assert_eq!(world.run(&["memory", "export"]).success().stdout().lines().count(), 5);
+}
+
+/// D-29: a project is known by where it really is. By a link it is the same one, and one of that name elsewhere, or within it, is another.
+#[test]
+fn by_a_link_and_by_the_same_name() {
+    let world = world();
+    let work = world.work().canonicalize().expect("it is there");
+    let [one, other, within] = ["a/app", "b/app", "a/app/app"].map(|root| work.join(root));
+    for (root, id, prompt) in
+        [(&one, "monday", "heron?"), (&other, "tuesday", "soup?"), (&within, "friday", "stork?")]
+    {
+        std::fs::create_dir_all(root.join(".git")).expect("it can be made");
+        said_in(&world, id, root.to_str().expect("it is text"), prompt, "Yes.");
+    }
+    std::os::unix::fs::symlink(&one, work.join("link")).expect("it can be made");
+    let run = |root: &Path, args: &[&str]| {
+        let output = world.cmd(args).current_dir(root).output().expect("it starts");
+        String::from_utf8(output.stdout).expect("it is text")
+    };
+    for root in [&one, &other, &within] {
+        assert_eq!(run(root, &["memory", "rebuild"]).trim_end(), "2 messages of 1 session can be recalled");
+    }
+    let listed = |first: u32, id: &str, prompt: &str| {
+        format!(
+            "{}  {id}:1  assistant  2026-11-16T09:00:02Z  Yes.\n{first}  {id}:1  user  2026-11-16T09:00:01Z  {prompt}",
+            first + 1
+        )
+    };
+    for (root, wanted) in [
+        (&one, listed(1, "monday", "heron?")),
+        (&work.join("link"), listed(1, "monday", "heron?")),
+        (&other, listed(3, "tuesday", "soup?")),
+        (&within, listed(5, "friday", "stork?")),
+    ] {
+        assert_eq!(run(root, &["memory", "list"]).trim_end(), wanted, "{}", root.display());
+    }
 }
 
 /// The tools are there once the project uses its memory; what they find is marked as data.

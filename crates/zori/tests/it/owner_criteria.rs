@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use zori_testkit::reply::Disconnect;
+use zori_testkit::reply::{Disconnect, Reply};
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 use zori_testkit::{anthropic, wait};
@@ -144,6 +144,32 @@ fn a3_a_recap_of_five_turns() {
     for planted in ["we decide on a trie", "the parser is slow", "who calls add()?"] {
         assert!(read.contains(planted), "{read}");
     }
+}
+
+/// NFR-005: a recap that nobody answers ends by itself after 30 s, is told, and the session goes on.
+#[test]
+fn nfr_005_a_recap_that_hangs_ends() {
+    let (world, model) =
+        with_model([anthropic::text("One.").reply(), Reply::stall(), anthropic::text("Two.").reply()]);
+    let command = world.cmd(&["--json", "--no-save"]);
+    let lines = "first\n/recap\nsecond\n".to_owned();
+    let run = world.start(command, Stdin::Bytes(lines.into()), Stdout::Captured).within(5 * wait::BOUND);
+    let output = run.finish();
+    let events = events(&output.stdout());
+    let told: Vec<_> = events
+        .iter()
+        .map(|event| match event["type"].as_str().unwrap_or_default() {
+            "response_chunk" => event["text"].as_str().unwrap_or_default(),
+            "error" => event["code"].as_str().unwrap_or_default(),
+            kind => kind,
+        })
+        .collect();
+    assert_eq!(
+        told,
+        ["One.", "response_end", "cost", "recap_error", "cost", "Two.", "response_end", "cost"],
+        "{output}"
+    );
+    assert_eq!(model.request(2).conversation(), "user: first\nassistant: One.\nuser: second\n");
 }
 
 /// FR-003: whatever a model and a tool say, each line is one event.

@@ -34,6 +34,22 @@ fn made_listed_and_removed() {
     Error: `0 0 30 2 *` never comes
     [exit status: 2]
     ");
+    // Six fields: the first is of seconds.
+    let seconds = add("seconds", &["--cron", "15 30 8 1 1 *", "--tz", "UTC", "--output", "json"]).success();
+    let seconds: Value = serde_json::from_str(&seconds.stdout()).expect("it is JSON");
+    let next = seconds["data"]["next_run"].as_str().expect("it comes");
+    assert!(next.ends_with("-01-01T08:30:15Z"), "{next}");
+    world.run(&["schedule", "rm", "seconds", "--yes"]).success();
+    insta::assert_snapshot!(add("seven", &["--cron", "0 0 0 9 * * *", "--tz", "UTC"]), @"
+    ------- stderr -------
+    Error: `0 0 0 9 * * *` is not a cron line: it has 7 fields; five are wanted, or six with seconds first
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(add("late", &["--cron", "99 9 * * *", "--tz", "UTC"]), @"
+    ------- stderr -------
+    Error: `99 9 * * *` is not a cron line: Component error: Number out of bounds.
+    [exit status: 2]
+    ");
     insta::assert_snapshot!(add("when", &[]), @"
     ------- stderr -------
     Error: a job needs a time: `--cron LINE`, or `--at TIME`

@@ -8,6 +8,7 @@ use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
 use zori_testkit::random::{Random, cases};
+use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 
 use super::interposer::{At, Fault, can_trace, failing, record, strike};
@@ -85,6 +86,28 @@ fn of_a_newer_version_or_of_another_program() {
     assert!(!recalled(&server));
 }
 
+/// Two versions at once: a newer one brings the database up to date while a chat is open. The chat goes on without memory, says so once, and the file
+/// stays as the newer one made it.
+#[test]
+fn a_newer_version_beside_an_open_chat() {
+    let (world, server) = recalling();
+    let command = world.cmd(&["--json", "--bare", "--no-save"]);
+    let mut chat = world.start(command, Stdin::Open, Stdout::Captured);
+    let mut turn = |number: usize| {
+        chat.write_stdin("tell me of the heron\n");
+        chat.wait_until("a turn", |chat| chat.stdout().matches("\"cost\"").count() == number);
+        server.request(number - 1).conversation().matches("The grey heron.").count()
+    };
+    assert_eq!(turn(1), 1);
+    let newer = patch(&world, 60, &99u32.to_be_bytes());
+    // What was recalled before is part of the conversation; nothing comes to it.
+    assert_eq!((turn(2), turn(3)), (1, 1));
+    chat.close_stdin();
+    let output = chat.finish().success();
+    assert_eq!(output.stderr().matches("was made by a newer version (schema 99;").count(), 1, "{output}");
+    assert_eq!(fs::read(world.base().join("zori.db")).expect("it is there"), newer);
+}
+
 /// Another process holds it for longer than anybody waits.
 #[test]
 fn locked() {
@@ -112,7 +135,9 @@ fn damaged_anywhere() {
     let (runs, mut dice, mut aside) = (cases(12, 200), Random::new(5), 0);
     for run in 0..runs {
         let mut bytes = whole.clone();
-        let at = dice.below(bytes.len() / 4096) * 4096 + dice.below(64);
+        let anywhere = dice.below(bytes.len() / 4096) * 4096 + dice.below(64);
+        // Most pages are of tables that a session does not look at; the list of tables is one that it does.
+        let at = if run == 0 { 100 } else { anywhere };
         let end = (at + 1 + dice.below(200)).min(bytes.len());
         bytes[at..end].iter_mut().for_each(|byte| *byte = !*byte);
         fs::write(&path, &bytes).expect("it can be written");
@@ -234,6 +259,33 @@ fn without_locks_as_root() {
     prompt(&world).success();
     assert!(recalled(&server), "where locks work it is used again");
     row("DB-5", "a file system without locks: one message", 2);
+}
+
+/// DB-5: a file system without memory that processes share, as some network file systems: the index of the log cannot be mapped.
+#[test]
+fn without_shared_memory_as_root() {
+    if !can_trace() {
+        return;
+    }
+    let (world, server) = recalling();
+    let shared = [world.base().canonicalize().expect("it is there").join("zori.db-shm")];
+    let args = ["exec", "--no-save", "-p", "tell me of the heron"];
+    insta::assert_snapshot!(failing(&world, &args, "mmap", "ENODEV", &shared), @"
+    Here.
+    ------- stderr -------
+    Warning: Going on without memory: $BASE/zori.db cannot be shared between processes where it is; its file system has no memory that processes share, as some network file systems have none: keep the base directory on a local disk
+    [exit status: 0]
+    ");
+    assert!(!recalled(&server));
+    insta::assert_snapshot!(failing(&world, &["memory", "rebuild"], "mmap", "ENODEV", &shared), @"
+    ------- stderr -------
+    Error: $BASE/zori.db cannot be shared between processes where it is
+    Hint: its file system has no memory that processes share, as some network file systems have none: keep the base directory on a local disk
+    [exit status: 4]
+    ");
+    prompt(&world).success();
+    assert!(recalled(&server), "where it can be mapped it is used again");
+    row("DB-5", "a file system without shared memory: one message", 2);
 }
 
 /// DB-5: what lies beside the database, or in its place, as other programs, copies and restored backups leave it. The session goes on with its
