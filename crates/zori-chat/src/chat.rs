@@ -3,9 +3,12 @@
 //! Everything but the assistant's text goes to standard error. Lines come from the editor in `chat/editor.rs` at a
 //! terminal, or from a pipe in the profile `zdx`.
 
+mod cell_commands;
+mod cells;
 pub mod complete;
 mod editor;
 pub mod feedback;
+mod kernel;
 mod lines;
 pub mod permissions;
 pub mod plan;
@@ -14,6 +17,7 @@ mod serve;
 pub mod server_chat;
 pub mod slash;
 pub mod supervised;
+mod turn_end;
 pub mod undo;
 
 pub use serve::serve;
@@ -28,11 +32,12 @@ use zori_core::text::one_line;
 use zori_host::{Answers, SessionSettings, Which};
 
 use crate::attachment::{self, Viewer};
+use crate::chat::cells::Cells;
 use crate::chat::lines::{Line, Lines, More};
 use crate::chat::slash::Next;
 use crate::demo;
 use crate::frontend;
-use crate::plain::{Advice, PlainSession};
+use crate::plain::{Advice, Parts, PlainSession};
 use crate::scheduler::Scheduler;
 use crate::screen::{self, Left, Opening};
 use zori_setup::agent_cx::AgentCx;
@@ -45,10 +50,17 @@ use zori_setup::outcome;
 use zori_setup::preferences::{self, Channel};
 use zori_setup::settings::{RunSettings, Settings, missing_key};
 use zori_setup::signals::Signals;
+use zori_setup::terminal;
 use zori_setup::trust::TrustDialog;
 use zori_setup::which_session;
 use zori_setup::wire_up::{self, Prepared};
 use zori_setup::workers::Workers;
+
+/// What `/keys` says where lines come from the editor, and where the terminal itself edits them.
+const EDITOR_KEYS: &str = "Alt-Enter, Ctrl-J or a backslash at the end of a line: another line. Tab: complete a command or a file. Up, Ctrl-R: \
+     what was sent before. Ctrl-C: stop a turn, or put the line away; twice: leave. Ctrl-D: leave.";
+const KERNEL_KEYS: &str = "A backslash at the end of a line: another line. Ctrl-C: stop a turn, or put the line away; twice: leave. Ctrl-D: \
+     leave.";
 
 /// A chat under way.
 pub struct Chat<'a, 'c> {
@@ -71,6 +83,8 @@ pub struct Chat<'a, 'c> {
     pub scheduler: Option<Scheduler>,
     /// Where it is, for what is chosen in it.
     pub channel: Channel,
+    /// What is shown of it line by line; `None` on a screen, and where others fixed the words (`zdx`).
+    pub cells: Option<Cells>,
 }
 
 /// Opens the chat with a new session, or with the one `--session` names.
@@ -120,18 +134,33 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     for image in &attached {
         cx.ui.say(&format!("Attached to the first prompt: {image}"));
     }
+    // What a dumb terminal cannot do is not asked of it.
+    let kernel = terminal::is_dumb(&cx.app.env) && cx.profile.has_screen();
+    let runtime = std::sync::Arc::new(wire_up::runtime()?);
     let mut lines = match interactive {
+        true if kernel => Lines::kernel(runtime.clone()),
         true => {
             let history =
                 run.base.as_ref().filter(|_| prepared.host.settings.storage.save).map(DataDir::chat_history);
             let settings = &prepared.host.settings;
             let brought = settings.extensions.slash_commands();
-            let brought = brought.iter().map(|entry| format!("/{}", entry.name)).collect();
+            let brought = brought.iter().map(|entry| format!("/{}", entry.name));
+            let own = if cx.profile.has_screen() {
+                screen::own_command_names().map(str::to_owned).collect()
+            } else {
+                Vec::new()
+            };
+            let brought = own.into_iter().chain(brought).collect();
             Lines::editor(history, &settings.workspace.root, brought, cx.terminal.colour)
         }
         false => Lines::pipe(),
     };
-    let plain = PlainSession::start(cx, prepared, run, None)?;
+    let cells = match cx.profile.has_screen() && cx.front.events().is_none() {
+        true => Some(Cells::new(cx, if kernel { KERNEL_KEYS } else { EDITOR_KEYS })?),
+        false => None,
+    };
+    let parts = cells.as_ref().map_or_else(|| Box::new(frontend::plain) as Parts, Cells::parts);
+    let plain = PlainSession::start_on(cx, runtime, prepared, run, None, parts)?;
     let typed = Some(args.clone());
     let plan = plan::PlanState::Idle;
     let (args_again, title, supervised) = (None, None, false);
@@ -148,7 +177,9 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
         plan,
         scheduler,
         channel,
+        cells,
     };
+    chat.cells_for_session();
     let exit = match &args.prompt.text {
         Some(text) => chat.begin(text, &mut lines),
         None => chat.converse(&mut lines),
@@ -307,7 +338,7 @@ impl Chat<'_, '_> {
             self.tell_scheduled();
             let text = match lines.next(&self.signals)? {
                 Line::Text(text) => text,
-                Line::End => return Ok(Exit::Success),
+                Line::End => return Ok(self.signals.ending().unwrap_or(Exit::Success)),
             };
             match text.trim() {
                 "" => {}
@@ -317,9 +348,7 @@ impl Chat<'_, '_> {
                 }
                 line if self.cx.profile.has_screen() && own_command(line).is_some() => {
                     let (command, share) = own_command(line).unwrap_or_default();
-                    for said in self.plain.shell(command.to_owned(), share, &self.signals) {
-                        self.cx.ui.say(said.trim_end());
-                    }
+                    self.own_command(command, share);
                 }
                 line => match slash::run(self, line)? {
                     Next::Prompt => self.supervised_turn(line.to_owned(), lines)?,
@@ -391,16 +420,18 @@ impl Chat<'_, '_> {
     /// lead to.
     fn turn(&mut self, text: String) -> Exit {
         let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
+        let prompt = self.cells_before_turn(prompt);
         let end = self.plain.turn(prompt, &self.signals);
         self.keep_title();
         self.plan_turn_over(&end);
+        self.cells_after_turn(Some(&end));
         self.cx.ui.notices(&end.notices);
         if end.unasked {
             self.cx.ui.say(asking::WAYS_OUT);
         }
         // One that is missing was told at the start.
         let PlainSession { host, run, .. } = &self.plain;
-        if end.key_refused() && matches!(run.key, Ok(Some(_))) {
+        if self.cells.is_none() && end.key_refused() && matches!(run.key, Ok(Some(_))) {
             let advice = model_choice::key_hint(host.settings.model.facts, &run.key, self.cx.profile.name);
             self.cx.ui.say(&format!("Hint: {advice}"));
         }
@@ -461,10 +492,11 @@ impl Chat<'_, '_> {
         let Settings { mut session, run } = Settings::resolve(self.cx, &args, &asks)?;
         session.permission.answers = answers;
         let prepared = wire_up::prepare(self.cx, session, &run, Which::New)?;
-        let parts = Box::new(frontend::plain);
+        let parts = self.cells.as_ref().map_or_else(|| Box::new(frontend::plain) as Parts, Cells::parts);
         let next = PlainSession::start_on(self.cx, self.plain.runtime(), prepared, run, None, parts)?;
         let before = std::mem::replace(&mut self.plain, next);
         before.close(self.cx.ui, Advice::default());
+        self.cells_for_session();
         self.typed = Some(args);
         self.cx.ui.say(&format!("Project: {name}"));
         let session = self.plain.session();
@@ -484,6 +516,7 @@ impl Chat<'_, '_> {
         if messages > 0 {
             self.cx.ui.say(&format!("Loaded {messages} previous messages"));
         }
+        self.cells_for_session();
         Ok(())
     }
 }

@@ -139,9 +139,14 @@ impl PlainSession {
         self.blocking.runtime()
     }
 
-    /// Runs a turn with another peer, who hears signals itself.
-    pub fn turn_with(&mut self, prompt: Prompt, peer: &mut impl Peer) -> TurnEnd {
-        self.blocking.turn(prompt, peer)
+    /// Runs a turn with another peer, who hears signals itself; `None` if it was given up.
+    pub fn turn_unless(
+        &mut self,
+        prompt: Prompt,
+        peer: &mut impl Peer,
+        given_up: impl Future<Output = ()>,
+    ) -> Option<TurnEnd> {
+        self.blocking.turn_unless(prompt, peer, given_up)
     }
 
     /// Compacts the conversation with another peer.
@@ -188,6 +193,15 @@ impl PlainSession {
     pub fn recap_with(&mut self, peer: &mut impl Peer) -> (Result<String, String>, Spent) {
         let provider = aside(&self.upstream, &self.run);
         recap(&self.host, &mut self.blocking, &*provider, peer)
+    }
+
+    /// Asks the model beside the conversation (`/btw`), unless signals cancel it.
+    pub fn ask_beside(&mut self, question: &str, signals: &Signals) -> Result<String, String> {
+        let asking = self.beside("").ask(question);
+        let Self { peer, blocking, .. } = self;
+        let answered = signals.during(peer, |peer| blocking.block_on(until_cancelled(asking, peer)))?;
+        blocking.session.add_usage(answered.usage);
+        answered.answer
     }
 
     /// Returns who can be asked beside the conversation, and with what in mind (`/btw`). `prompt`: what the turn that begins now asks.
@@ -295,25 +309,28 @@ fn recap(
         retry: request.retry,
         random: random_number,
     };
-    let answered = blocking.block_on(async {
-        let mut answer = std::pin::pin!(asked.send_within(recap::LIMIT, question));
-        loop {
-            tokio::select! {
-                biased;
-                answer = &mut answer => return answer.map_err(|failure| failure.message),
-                input = peer.next() => {
-                    if matches!(input, Input::Cancel(_) | Input::Shutdown) {
-                        return Err("interrupted".to_owned());
-                    }
-                }
-            }
-        }
-    });
-    match answered {
+    let answered = blocking.block_on(until_cancelled(asked.send_within(recap::LIMIT, question), peer));
+    match answered.and_then(|answer| answer.map_err(|failure| failure.message)) {
         Ok(answer) => {
             let spent = blocking.session.add_usage(answer.usage);
             (recap::from_answer(&answer.text).ok_or_else(|| "the model said nothing".to_owned()), spent)
         }
         Err(why) => (Err(why), Spent::NOTHING),
+    }
+}
+
+/// Waits for something, unless the peer wants no more of it.
+async fn until_cancelled<T>(future: impl Future<Output = T>, peer: &mut impl Peer) -> Result<T, String> {
+    let mut future = std::pin::pin!(future);
+    loop {
+        tokio::select! {
+            biased;
+            value = &mut future => return Ok(value),
+            input = peer.next() => {
+                if matches!(input, Input::Cancel(_) | Input::Shutdown) {
+                    return Err("interrupted".to_owned());
+                }
+            }
+        }
     }
 }

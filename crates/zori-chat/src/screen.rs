@@ -25,10 +25,12 @@ mod recall;
 mod sessions;
 mod spilled;
 mod start;
+mod title;
 mod tty;
 mod turns;
 
 pub use completions::is_own as is_own_command;
+pub use completions::own_names as own_command_names;
 use zori_contract::exit::Exit;
 use zori_core::cost::Spent;
 use zori_core::event::NoticeLevel;
@@ -44,23 +46,31 @@ use history::HistoryFile;
 use outside::Outside;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
+use zori_setup::terminal;
 use zori_setup::ui::{Collected, Ui};
 
 pub use aside::Beside;
 pub use elsewhere::{Again, Left};
+pub use errand::{Back, edit as edit_draft};
+pub use feed::shown_event;
+pub use look::Look;
+pub use outside::{clipboard, keep_theme};
 pub use panel::run as run_panel;
+pub use recall::recall;
+pub use spilled::text as spilled_text;
+pub use start::plain_state;
 pub use start::{Opening, run};
+pub use turns::attach_files;
 
 /// Whether the chat is the inline screen here; else it is the line chat (ACC-1).
 pub fn fits(cx: &AgentCx<'_>, plain: bool) -> bool {
     let env = &cx.app.env;
     let is = |name: &str, value: &str| env.text(name) == Some(value);
-    let dumb = matches!(env.text("TERM"), None | Some("" | "dumb"));
     cx.terminal.interactive()
         && cx.profile.has_screen()
         && !plain
         && !is("ACCESSIBLE", "1")
-        && !dumb
+        && !terminal::is_dumb(env)
         && cx.front.events().is_none()
 }
 
@@ -165,7 +175,7 @@ impl Screen<'_, '_> {
                     outside.run(display, effect);
                 }
             }
-            if self.display.gone || self.display.ending.is_some() {
+            if self.display.gone || self.display.ending.is_some() || self.again.is_some() {
                 return;
             }
         }
@@ -189,8 +199,12 @@ impl Screen<'_, '_> {
 
     /// Adds what questions beside the conversation used to what the session has.
     fn count_asides(&mut self) {
-        for usage in std::mem::take(&mut self.outside.used) {
-            self.chat.plain.session_mut().add_usage(usage);
+        for (model, usage) in std::mem::take(&mut self.outside.used) {
+            let session = self.chat.plain.session_mut();
+            match model {
+                Some(model) => session.add_usage_of(&model, usage),
+                None => session.add_usage(usage),
+            };
         }
         self.display.state.facts.spent = Some(self.spent());
     }

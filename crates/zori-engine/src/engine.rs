@@ -368,10 +368,14 @@ impl<S: Sink + 'static> Engine<S> {
 
     /// Adds the usage of a request, at the price of the current model.
     pub(crate) fn charge(&self, usage: Usage) -> Spent {
-        let spent = Spent::request(usage, (self.shared.models.prices)(&self.shared.settings.model));
+        self.charge_for(&self.shared.settings.model, usage)
+    }
+
+    fn charge_for(&self, model: &str, usage: Usage) -> Spent {
+        let spent = Spent::request(usage, (self.shared.models.prices)(model));
         self.shared.registry.add_spent(spent);
         if let Some(ledger) = &self.shared.ledger {
-            ledger.add(&self.shared.settings.model, spent);
+            ledger.add(model, spent);
         }
         spent
     }
@@ -389,6 +393,13 @@ impl<S: Sink + 'static> Engine<S> {
     /// Adds the usage of a request that belongs to no turn, at the price of the current model.
     pub fn add_usage(&mut self, usage: Usage) -> Spent {
         let spent = self.charge(usage);
+        self.totals.spent += spent;
+        spent
+    }
+
+    /// The same, at the price of another model.
+    pub fn add_usage_of(&mut self, model: &str, usage: Usage) -> Spent {
+        let spent = self.charge_for(model, usage);
         self.totals.spent += spent;
         spent
     }

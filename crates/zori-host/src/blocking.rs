@@ -38,6 +38,23 @@ impl BlockingSession {
         self.runtime.block_on(self.session.turn(prompt, peer))
     }
 
+    /// Runs a turn to its end, unless it is given up before: then it is dropped, and the session is good for nothing but being closed.
+    pub fn turn_unless(
+        &mut self,
+        prompt: Prompt,
+        peer: &mut impl Peer,
+        given_up: impl Future<Output = ()>,
+    ) -> Option<TurnEnd> {
+        let turn = self.session.turn(prompt, peer);
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                end = turn => Some(end),
+                () = given_up => None,
+            }
+        })
+    }
+
     /// Summarises the older part of the conversation.
     pub fn compact(&mut self, focus: Option<&str>, peer: &mut impl Peer) {
         self.runtime.block_on(self.session.compact(focus, peer));

@@ -314,6 +314,11 @@ impl Session {
         self.engine.add_usage(usage)
     }
 
+    /// The same for a request to another model than the session's.
+    pub fn add_usage_of(&mut self, model: &str, usage: Usage) -> Spent {
+        self.engine.add_usage_of(model, usage)
+    }
+
     /// Returns what counts requests beyond this process, where a budget for the day has it counted. Whoever sends a request beside the
     /// turns asks it first.
     pub fn ledger(&self) -> Option<Arc<dyn Ledger>> {

@@ -10,6 +10,7 @@ use zori_contract::failure::Failure;
 use zori_contract::mode::Verbosity;
 
 use crate::agent_cx::Context;
+use crate::environment::Environment;
 
 /// Returns stdout without the standard library's line buffer.
 pub fn stdout() -> Result<File, Failure> {
@@ -41,6 +42,11 @@ fn duplicate(fd: BorrowedFd<'_>) -> Result<File, Failure> {
     fd.try_clone_to_owned()
         .map(File::from)
         .map_err(|error| Failure::new(&IO_ERROR, format!("cannot use the standard streams: {error}")))
+}
+
+/// Returns whether the terminal says of itself that it can do nothing but print.
+pub fn is_dumb(env: &Environment) -> bool {
+    matches!(env.text("TERM"), None | Some("" | "dumb"))
 }
 
 /// Where the three streams go, and what that allows.

@@ -14,7 +14,7 @@ mod words;
 pub use answer::AnswerCell;
 pub use diff::line_counts;
 pub use notice::{ErrorCell, NoticeCell};
-pub use output::printed_rows;
+pub use output::{printed_row, printed_rows};
 pub use thinking::ThinkingCell;
 pub use tool::{ToolCell, joined, joined_row};
 pub use user::UserCell;

@@ -87,8 +87,12 @@ pub fn wanted(buffer: &Buffer, commands: &[CommandInfo]) -> Option<Wanted> {
             _ => None,
         };
     }
-    // A blank may have several bytes, as the one of Japanese has.
     let from = cursor.saturating_sub(MOST_LOOKED_AT);
+    // Most text has no such sign near the cursor, and this is looked at with every key: where a word begins is not.
+    if !before.as_bytes()[from..].contains(&b'@') {
+        return None;
+    }
+    // A blank may have several bytes, as the one of Japanese has.
     let blank =
         before.char_indices().rev().take_while(|(at, _)| *at >= from).find(|(_, c)| c.is_whitespace());
     let start = match blank {

@@ -19,7 +19,7 @@ const LINES_OF_ATOM: usize = 5;
 const CHARS_OF_ATOM: usize = 800;
 
 /// A text that is put in as a whole and is longer than this is one piece, too: nobody reads it there, and it is laid out with every key.
-const LONG: usize = 16 << 10;
+pub const LONG: usize = 16 << 10;
 /// How many pastes are remembered, to be one piece again when they come back.
 const PASTES: usize = 20;
 /// How many bytes these may have.
@@ -44,9 +44,7 @@ impl Composer {
 
     /// Puts pasted text in, as one piece if it is long (CMP-2).
     pub fn paste(&mut self, text: &str) {
-        let lines = text.lines().count();
-        let long = lines > LINES_OF_ATOM || text.chars().count() > CHARS_OF_ATOM;
-        match long || text.chars().any(buffer::is_placeholder) {
+        match is_long(text) || text.chars().any(buffer::is_placeholder) {
             true => {
                 let text: Arc<str> = text.into();
                 self.buffer.insert_atom(piece(text.clone()));
@@ -59,6 +57,17 @@ impl Composer {
             }
             false => self.buffer.insert(text),
         }
+    }
+
+    /// Makes one piece of what came as fast as a paste, from a place up to the cursor, if it is long enough for that; returns whether it is. `goes_on`:
+    /// it is the rest of the piece before it.
+    pub fn fold(&mut self, from: usize, goes_on: bool) -> bool {
+        let Some(typed) = self.buffer.raw().get(from..self.buffer.cursor()) else { return false };
+        let folds = goes_on || is_long(typed);
+        if folds {
+            self.buffer.fold(from, goes_on, piece);
+        }
+        folds
     }
 
     /// Returns a text with the pastes in it as pieces again, and what else is too long to be edited here.
@@ -138,6 +147,11 @@ impl Composer {
             None => false,
         }
     }
+}
+
+/// Returns whether a pasted text is one piece.
+fn is_long(text: &str) -> bool {
+    text.lines().count() > LINES_OF_ATOM || text.chars().count() > CHARS_OF_ATOM
 }
 
 /// Makes pieces of what a part has of a paste.

@@ -22,6 +22,7 @@ pub mod keys;
 pub mod markdown;
 pub mod pager;
 pub mod panel;
+pub mod plain;
 pub mod question;
 pub mod row;
 pub mod shortcuts;

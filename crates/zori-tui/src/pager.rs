@@ -1,6 +1,11 @@
 //! The pager over all cells (Ctrl-O) and over the whole text of a question, on the other screen.
 
+mod long_text;
+
+use std::borrow::Cow;
 use std::time::Duration;
+
+pub use long_text::LongText;
 
 use crate::cell::{Cell, CellCx, Detail, Signs};
 use crate::keymap::{Action, Bound};
@@ -36,6 +41,7 @@ enum Subject {
     Text(Vec<Row>),
     /// What explains a question; only read.
     Explanation(Vec<Row>),
+    Long(LongText),
 }
 
 /// Rows that are laid out once for a width: a transcript may be long, and a turn goes on behind it (PERF-10).
@@ -66,6 +72,15 @@ impl Pages {
     }
 }
 
+impl Subject {
+    fn long(&self) -> Option<&LongText> {
+        match self {
+            Self::Long(text) => Some(text),
+            Self::Transcript | Self::Question(_) | Self::Text(_) => None,
+        }
+    }
+}
+
 /// Whether a key ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PagerEnd {
@@ -82,19 +97,23 @@ pub enum PagerEnd {
 /// What a pager shows at the moment: what is laid out, and what still changes below it.
 struct Shown<'a> {
     laid: &'a Pages,
+    long: Option<&'a LongText>,
     live: Pages,
 }
 
 impl Shown<'_> {
     fn len(&self) -> usize {
-        self.laid.rows.len() + self.live.rows.len()
+        self.long.map_or(self.laid.rows.len() + self.live.rows.len(), LongText::len)
     }
 
-    fn row(&self, at: usize) -> &Row {
-        match at.checked_sub(self.laid.rows.len()) {
+    fn row(&self, at: usize) -> Cow<'_, Row> {
+        if let Some(long) = self.long {
+            return Cow::Owned(long.row(at));
+        }
+        Cow::Borrowed(match at.checked_sub(self.laid.rows.len()) {
             Some(below) => &self.live.rows[below],
             None => &self.laid.rows[at],
-        }
+        })
     }
 
     fn begins(&self) -> impl DoubleEndedIterator<Item = (usize, u32)> {
@@ -151,10 +170,15 @@ impl Pager {
         matches!(self.subject, Subject::Explanation(_))
     }
 
+    /// Opens what a program printed.
+    pub fn long_text(text: LongText) -> Self {
+        Self::new(Subject::Long(text), Some(0))
+    }
+
     /// Takes a key.
     fn key(&mut self, key: Key, action: Bound, live: Pages, size: Size, now: Duration) -> PagerEnd {
         let page = page(size);
-        let shown = Shown { laid: &self.laid.pages, live };
+        let shown = Shown { laid: &self.laid.pages, long: self.subject.long(), live };
         let (count, last) = (shown.len(), shown.len().saturating_sub(page));
         let top = self.top(&shown, page);
         if self.typing {
@@ -270,7 +294,8 @@ pub(crate) fn lay_out(state: &mut State) {
     if gone || laid.width != width || laid.folded != pager.folded {
         *laid = Laid { width, folded: pager.folded, ..Laid::default() };
     }
-    match &pager.subject {
+    match &mut pager.subject {
+        Subject::Long(text) => text.lay_out(width),
         Subject::Question(rows) | Subject::Text(rows) | Subject::Explanation(rows) if laid.cells == 0 => {
             let wide = usize::from(width);
             let wrap = |row: &Row| match row.width() <= wide {
@@ -328,7 +353,7 @@ pub(crate) fn search(state: &mut State, words: &str) {
     let size = state.size;
     let live = state.pager.as_ref().map(|pager| live(state, pager)).unwrap_or_default();
     if let Some(pager) = &mut state.pager {
-        let shown = Shown { laid: &pager.laid.pages, live };
+        let shown = Shown { laid: &pager.laid.pages, long: pager.subject.long(), live };
         let (count, last) = (shown.len(), shown.len().saturating_sub(page(size)));
         let found = found(&shown, words, count, false);
         words.clone_into(&mut pager.words);
@@ -339,12 +364,12 @@ pub(crate) fn search(state: &mut State, words: &str) {
 /// Returns the screen: the rows that fit, and a last row of keys.
 pub fn screen(state: &State) -> Vec<Row> {
     let Some(pager) = &state.pager else { return Vec::new() };
-    let shown = Shown { laid: &pager.laid.pages, live: live(state, pager) };
+    let shown = Shown { laid: &pager.laid.pages, long: pager.subject.long(), live: live(state, pager) };
     let (page, count) = (page(state.size), shown.len());
     let top = pager.top(&shown, page);
     let words = pager.words.to_lowercase();
     let rows = (top..count.min(top + page)).map(|at| {
-        let mut row = shown.row(at).clone();
+        let mut row = shown.row(at).into_owned();
         if !words.is_empty() && shown.has(at, &words) {
             row.spans.iter_mut().for_each(|span| span.style.ground = Ground::Chosen);
         }
@@ -359,7 +384,7 @@ pub fn screen(state: &State) -> Vec<Row> {
         _ if nothing => format!("`{}` is nowhere here · / searches anew · q back", pager.words),
         (Subject::Question(_), _) if top + page >= count => "y run it once · q back".to_owned(),
         (Subject::Question(_), _) => "space next page · y to the end · q back".to_owned(),
-        (Subject::Text(_) | Subject::Explanation(_), _) => {
+        (Subject::Text(_) | Subject::Explanation(_) | Subject::Long(_), _) => {
             "q back · space, b page · / n N search · g G ends".to_owned()
         }
         (Subject::Transcript, _) => {

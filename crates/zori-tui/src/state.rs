@@ -58,6 +58,8 @@ pub struct State {
     pub hint: Option<Hint>,
     /// What leaves the chat when it comes again.
     pub leaving: Option<Leaving>,
+    /// A turn did not end and was given up; Ctrl-C as the next key ends the program.
+    pub abandoned: bool,
     /// Whether the window has the focus; `None` where the terminal never said.
     pub focused: Option<bool>,
     /// Which draft was kept last.
@@ -233,6 +235,8 @@ pub struct Keys {
     pub last: Option<Duration>,
     /// How many keys came one right after another.
     pub burst: usize,
+    /// Where in the raw text they began, and whether a part of them is one piece already.
+    pub burst_from: Option<(usize, bool)>,
     /// When Esc was pressed on nothing.
     pub escaped: Option<Duration>,
 }
@@ -317,7 +321,13 @@ impl State {
         Self {
             size,
             now: Duration::ZERO,
-            transcript: Transcript::new(options.signs, options.thinking),
+            transcript: {
+                let mut transcript = Transcript::new(options.signs, options.thinking);
+                if !options.motion {
+                    transcript.set_still();
+                }
+                transcript
+            },
             options,
             facts,
             composer: Composer::default(),
@@ -337,6 +347,7 @@ impl State {
             shortcuts: false,
             hint: None,
             leaving: None,
+            abandoned: false,
             focused: None,
             draft: DraftState::default(),
             tab: None,

@@ -16,7 +16,7 @@ pub const BEAT: Duration = Duration::from_millis(250);
 /// Returns the status row.
 pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
     let sign = sign(state);
-    let seconds = |since: Duration| state.now.saturating_sub(since).as_secs();
+    let seconds = |since: Duration| shown_seconds(state.now.saturating_sub(since), state.options.motion);
     let mut row = Row::empty().with(Span::new(sign).role(Role::Accent)).with(" ");
     if turn.stopped.is_some() {
         row.push(match turn.overdue {
@@ -28,18 +28,14 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
     let elapsed = format!("{}s", seconds(turn.started));
     // Other calls may run meanwhile; what it waits for is the answer.
     let phase = if state.questions.is_empty() { &turn.phase } else { &Phase::Asking };
-    let words = match phase {
-        Phase::Waiting => format!("Waiting for {} {elapsed}", state.facts.model),
-        Phase::Thinking => format!("Thinking {elapsed}"),
-        Phase::Answering => format!("Answering {elapsed}"),
-        Phase::Running(tool) => format!("Running {tool} {}s", seconds(turn.since)),
-        Phase::Asking => "Asking you".to_owned(),
-        Phase::Retrying { at, attempt, max, .. } => {
-            format!("Retrying in {}s ({attempt}/{max})", at.saturating_sub(state.now).as_secs())
+    let words = doing(phase, state.now, &state.facts.model);
+    row.push(match phase {
+        Phase::Asking | Phase::Retrying { .. } => words,
+        Phase::Running(_) => format!("{words} {}s", seconds(turn.since)),
+        Phase::Waiting | Phase::Thinking | Phase::Answering | Phase::Compacting => {
+            format!("{words} {elapsed}")
         }
-        Phase::Compacting => format!("Compacting {elapsed}"),
-    };
-    row.push(words);
+    });
     let mut more = Vec::new();
     if matches!(turn.phase, Phase::Answering | Phase::Thinking) {
         // About four bytes are a token; the exact number comes with the end of the reply.
@@ -69,13 +65,41 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
     wrap::truncate(&row, usize::from(width))
 }
 
+/// Returns the seconds that are shown of a time that passes: every tenth where nothing is to move (ACC-2).
+pub(crate) fn shown_seconds(passed: Duration, motion: bool) -> u64 {
+    let seconds = passed.as_secs();
+    if motion { seconds } else { seconds - seconds % 10 }
+}
+
+/// Says what a turn does at this time.
+pub(crate) fn doing(phase: &Phase, now: Duration, model: &str) -> String {
+    match phase {
+        Phase::Waiting => format!("Waiting for {model}"),
+        Phase::Thinking => "Thinking".to_owned(),
+        Phase::Answering => "Answering".to_owned(),
+        Phase::Running(tool) => format!("Running {tool}"),
+        Phase::Asking => "Asking you".to_owned(),
+        Phase::Retrying { at, attempt, max, .. } => {
+            format!("Retrying in {}s ({attempt}/{max})", at.saturating_sub(now).as_secs())
+        }
+        Phase::Compacting => "Compacting".to_owned(),
+    }
+}
+
+/// Returns the sign of something that goes on, for what does not move.
+pub(crate) fn still(signs: Signs) -> &'static str {
+    match signs {
+        Signs::Unicode => "✶",
+        Signs::Ascii => "*",
+    }
+}
+
 /// Returns the sign of something that goes on.
 pub(crate) fn sign(state: &State) -> &'static str {
     let beat = (state.now.as_millis() / BEAT.as_millis()) as usize;
     match (state.options.signs, state.options.motion) {
         (Signs::Unicode, true) => ["✶", "✷", "✸", "✷"][beat % 4],
-        (Signs::Unicode, false) => "✶",
         (Signs::Ascii, true) => ["*", "+", "x", "+"][beat % 4],
-        (Signs::Ascii, false) => "*",
+        (signs, false) => still(signs),
     }
 }

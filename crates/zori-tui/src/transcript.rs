@@ -18,7 +18,8 @@ use crate::cells::{AnswerCell, ErrorCell, NoticeCell, ThinkingCell, ToolCell, Us
 use crate::markdown::Stream;
 use crate::row::{Row, Span};
 use crate::state::Thinking;
-use crate::terminal::inline::Commit;
+use crate::status::shown_seconds;
+use crate::terminal::inline::{Commit, Voice};
 
 /// How many running calls are shown.
 const RUNNING: usize = 3;
@@ -45,6 +46,8 @@ pub struct Transcript {
     agents: Vec<(AgentId, String)>,
     /// The folder that relative paths are below, where files are to be linked.
     root: Option<String>,
+    /// Whether the times of running calls move by the second (ACC-2).
+    motion: bool,
 }
 
 /// A cell that is not complete.
@@ -105,6 +108,7 @@ enum Open {
     },
     Thinking {
         text: String,
+        number: u32,
         started: Duration,
         done: Option<Duration>,
     },
@@ -158,7 +162,13 @@ impl Transcript {
             settled: false,
             agents: Vec::new(),
             root: None,
+            motion: true,
         }
+    }
+
+    /// Has the times of running calls stand still for ten seconds.
+    pub fn set_still(&mut self) {
+        self.motion = false;
     }
 
     /// Has `src/main.rs:14` become a link to the file below this folder (MD-1).
@@ -339,7 +349,9 @@ impl Transcript {
             MessageEvent::ThinkingDelta { text } => {
                 if !matches!(self.newest(), Some(Open::Thinking { done: None, .. })) {
                     self.end_answer();
-                    self.open.push_back(Open::Thinking { text: String::new(), started: now, done: None });
+                    let number = self.number();
+                    let (text, started, done) = (String::new(), now, None);
+                    self.open.push_back(Open::Thinking { text, number, started, done });
                 }
                 if let Some(Open::Thinking { text: all, .. }) = self.newest() {
                     all.push_str(text);
@@ -433,10 +445,10 @@ impl Transcript {
                     });
                     self.committed(self.entries.len() - 1);
                 }
-                Open::Thinking { text, started, done } => {
+                Open::Thinking { text, number, started, done } => {
                     let Some(ended) = *done else { break };
                     let (text, took) = (std::mem::take(text), ended.saturating_sub(*started));
-                    let number = self.number();
+                    let number = *number;
                     let cell = ThinkingCell::new(&text, took);
                     let cell = if self.thinking == Thinking::Show { cell.shown() } else { cell };
                     let rows = match self.thinking {
@@ -558,7 +570,7 @@ impl Transcript {
                         rows.extend(tail);
                     }
                 }
-                Open::Thinking { text, started, done } => {
+                Open::Thinking { text, started, done, .. } => {
                     waiting = true;
                     if self.thinking == Thinking::Show && done.is_none() {
                         gap(Group::Tools, &mut rows);
@@ -571,7 +583,10 @@ impl Transcript {
                     running += 1;
                     if running <= RUNNING {
                         gap(Group::Tools, &mut rows);
-                        let elapsed = started.filter(|_| !done).map(|started| now.saturating_sub(started));
+                        let elapsed = started.filter(|_| !done).map(|started| {
+                            let passed = now.saturating_sub(started);
+                            Duration::from_secs(shown_seconds(passed, self.motion))
+                        });
                         rows.extend(cell.rows(width, &cx(self.signs, Some(*number), elapsed)));
                     }
                 }
@@ -664,10 +679,16 @@ impl Transcript {
             (Some(last), group) => last != group,
         };
         if first && apart {
-            out.push(Row::empty().into());
+            out.push(Commit { row: Row::empty(), voice: Voice::Gap });
         }
         for (i, row) in rows.into_iter().enumerate() {
-            out.push(Commit { row, prompt: group == Group::User && i == 0 });
+            let voice = match group {
+                Group::User if i == 0 => Voice::Prompt,
+                Group::User => Voice::User,
+                Group::Answer => Voice::Answer,
+                Group::Tools | Group::Notice | Group::Beside => Voice::Words,
+            };
+            out.push(Commit { row, voice });
         }
         self.last = Some(group);
     }

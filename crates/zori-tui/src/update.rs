@@ -7,7 +7,7 @@ mod leave;
 mod picker;
 mod question;
 mod queue;
-mod screen_command;
+pub(crate) mod screen_command;
 mod session;
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use zori_core::question::Question;
 
 use crate::completion::Item;
 use crate::confirm::{Confirm, What};
-use crate::pager::Pager;
+use crate::pager::{LongText, Pager};
 use crate::panel::PanelEffect;
 use crate::question::Asked;
 use crate::row::Row;
@@ -72,6 +72,8 @@ pub enum Msg<'a> {
     FindAgain,
     /// The text to look at before something is chosen.
     Preview(Vec<Row>),
+    /// All of what a cell printed is to be looked at.
+    ShowText(LongText),
     /// The cell with this number is to be looked at.
     ShowCell(u32),
     /// The editor gave this back; `None` if it failed.
@@ -154,6 +156,8 @@ pub enum Effect {
     /// What the panel wants.
     Panel(PanelEffect),
     Leave,
+    /// Wait no longer for the end of a turn that was stopped, if the conversation can go on without it.
+    Abandon,
     /// End the program at once.
     Die,
 }
@@ -205,6 +209,7 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::FindAgain => complete::again(state, &mut effects),
         Msg::ShowCell(number) => screen_command::open_pager(state, Some(number)),
         Msg::Preview(rows) => state.pager = Some(Pager::text(rows)),
+        Msg::ShowText(text) => state.pager = Some(Pager::long_text(text)),
         Msg::Edited(text) => {
             if let Some(text) = text {
                 // The file has the words only; images stay.
@@ -238,8 +243,14 @@ fn tick(state: &mut State, typed: bool, effects: &mut Vec<Effect>) {
     if state.leaving.is_some_and(|leaving| now >= leaving.until) {
         state.leaving = None;
     }
+    if keys::burst_ends(state).is_some_and(|at| now >= at) {
+        keys::end_burst(state);
+    }
     if let Some(turn) = &mut state.turn {
-        turn.overdue |= turn.stopped.is_some_and(|stopped| now >= stopped + OVERDUE);
+        if !turn.overdue && turn.stopped.is_some_and(|stopped| now >= stopped + OVERDUE) {
+            turn.overdue = true;
+            effects.push(Effect::Abandon);
+        }
         let beat = now.as_millis() / crate::status::BEAT.as_millis();
         if turn.beat != beat {
             (turn.beat, turn.shown_bytes) = (beat, turn.bytes);
@@ -281,7 +292,8 @@ pub fn next_tick(state: &State) -> Option<Duration> {
     let leaving = state.leaving.map(|leaving| leaving.until);
     let overdue =
         state.turn.as_ref().filter(|turn| !turn.overdue).and_then(|turn| turn.stopped).map(|at| at + OVERDUE);
-    [beat, ready, confirm, hint, leaving, overdue, state.draft.due].into_iter().flatten().min()
+    let burst = keys::burst_ends(state);
+    [beat, ready, confirm, hint, leaving, overdue, burst, state.draft.due].into_iter().flatten().min()
 }
 
 #[cfg(test)]

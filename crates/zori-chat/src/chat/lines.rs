@@ -2,11 +2,14 @@
 
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use tokio::runtime::Runtime;
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 
 use super::editor::Editor;
+use super::kernel::Kernel;
 use zori_setup::signals::Signals;
 
 /// What came in.
@@ -31,6 +34,8 @@ pub enum More {
 pub enum Lines {
     /// A person types.
     Editor(Box<Editor>),
+    /// A person types, and the terminal itself edits the line.
+    Kernel(Kernel),
     /// A program writes.
     Pipe,
 }
@@ -39,6 +44,11 @@ impl Lines {
     /// Reads from the terminal. `history`: the file that keeps what is typed.
     pub fn editor(history: Option<PathBuf>, root: &Path, brought: Vec<String>, colour: bool) -> Self {
         Self::Editor(Box::new(Editor::new(history, root, brought, colour)))
+    }
+
+    /// Reads what the terminal's own line editing gives.
+    pub fn kernel(runtime: Arc<Runtime>) -> Self {
+        Self::Kernel(Kernel::new(runtime))
     }
 
     /// Reads standard input as it is.
@@ -50,6 +60,7 @@ impl Lines {
     pub fn next(&mut self, signals: &Signals) -> Result<Line, Failure> {
         match self {
             Self::Editor(editor) => editor.next(signals),
+            Self::Kernel(kernel) => kernel.next(signals),
             Self::Pipe => Self::read("you> ", signals),
         }
     }
@@ -58,6 +69,10 @@ impl Lines {
     pub fn ask(&mut self, question: &str, signals: &Signals) -> Result<Line, Failure> {
         match self {
             Self::Editor(editor) => editor.ask(question, signals),
+            Self::Kernel(kernel) => Ok(match kernel.more(question, signals) {
+                More::Text(text) => Line::Text(text),
+                More::End | More::Cancelled => Line::End,
+            }),
             Self::Pipe => Self::read(&format!("{question} "), signals),
         }
     }
@@ -66,6 +81,7 @@ impl Lines {
     pub fn more(&mut self, mark: &str, signals: &Signals) -> Result<More, Failure> {
         match self {
             Self::Editor(editor) => editor.more(mark, signals),
+            Self::Kernel(kernel) => Ok(kernel.more(mark, signals)),
             Self::Pipe => Ok(match Self::read(&format!("{mark} "), signals)? {
                 Line::Text(line) => More::Text(line.trim_end_matches(['\r', '\n']).to_owned()),
                 Line::End => More::End,

@@ -60,10 +60,22 @@ pub fn serve(
     });
     let plain = PlainSession::start_with(cx, prepared, run, Some(client), parts)?;
     let plan = PlanState::Idle;
-    let (args, typed, title, supervised) = (None, None, None, false);
+    let (args, typed, title, supervised, cells) = (None, None, None, false, None);
     let channel = Channel::Chat;
-    let mut chat =
-        Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
+    let mut chat = Chat {
+        cx,
+        signals,
+        plain,
+        args,
+        typed,
+        attached,
+        title,
+        supervised,
+        plan,
+        scheduler,
+        channel,
+        cells,
+    };
     let exit = chat.follow(&events);
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();

@@ -15,6 +15,7 @@ mod usage;
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_serve::is_slash_command;
+use zori_tui::state::Phase;
 
 pub use self::mcp::ServerLogin;
 use super::Chat;
@@ -524,19 +525,31 @@ pub const COMMANDS: &[Slash] = &[
 
 /// Runs a line if it is a command. A mistyped one is not sent to the model.
 pub(super) fn run(chat: &mut Chat<'_, '_>, line: &str) -> Result<Next, Failure> {
+    match chat.cell_command(line) {
+        Ok(Some(next)) => return Ok(next),
+        Ok(None) => {}
+        Err(error) => {
+            chat.cx.ui.report(&error);
+            return Ok(Next::Done);
+        }
+    }
     let (command, rest) = match find(line) {
         Found::Command(command, rest) => (command, rest),
         Found::Nothing => return Ok(Next::Prompt),
         // A command or a skill that somebody brought along is a prompt.
         Found::Unknown(_) if chat.plain.session().extensions().is_call(line) => return Ok(Next::Prompt),
         Found::Unknown(why) => {
-            chat.cx.ui.say(&why);
+            let own =
+                chat.cells.as_ref().map(|_| unknown_on_screen(line, crate::screen::own_command_names()));
+            chat.cx.ui.say(&own.unwrap_or(why));
             return Ok(Next::Done);
         }
     };
     match command.run_here(chat, rest) {
         Ok(Next::Compact(focus)) => {
+            chat.cells_like_a_turn(Phase::Compacting);
             chat.plain.compact(focus.as_deref(), &chat.signals);
+            chat.cells_after_turn(None);
             Ok(Next::Done)
         }
         Ok(next) => Ok(next),

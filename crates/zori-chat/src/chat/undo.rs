@@ -3,7 +3,8 @@
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::text;
-use zori_host::{Force, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer, undo_lines};
+use zori_host::{Force, Session, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer, undo_lines};
+use zori_tui::transcript::Transcript;
 
 use super::Chat;
 use super::slash::Next;
@@ -11,14 +12,19 @@ use zori_setup::undo::failure;
 
 const BY: &str = "user";
 
-/// `/undo [N]`: the last turns, files and conversation. `/undo #C` is for the screen, which numbers what it shows.
+/// `/undo [N]`: the last turns, files and conversation. `/undo #C`: back to before the turn of a cell, where cells have numbers.
 pub(super) fn undo(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let count = match rest {
         "" => 1,
         text if text.starts_with('#') => {
-            let message = format!("`/undo {text}`: this chat does not number its calls");
-            return Err(Failure::new(&VALIDATION_ERROR, message)
-                .hint("`/rewind` lists the turns and goes back to one of them"));
+            let Some(cells) = chat.cells.clone() else {
+                let message = format!("`/undo {text}`: this chat does not number its calls");
+                return Err(Failure::new(&VALIDATION_ERROR, message)
+                    .hint("`/rewind` lists the turns and goes back to one of them"));
+            };
+            let session = chat.plain.session();
+            let turn = cells.with(|shown| turn_of_cell(session, &shown.state.transcript, &text[1..]))?;
+            return back(chat, UndoGoal::Turn(turn), UndoScope::Both);
         }
         text => text.parse().ok().filter(|count| *count > 0).ok_or_else(|| {
             Failure::new(&VALIDATION_ERROR, format!("`/undo {text}`: how many turns is a number from 1"))
@@ -26,6 +32,21 @@ pub(super) fn undo(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure>
         })?,
     };
     back(chat, UndoGoal::Last(count), UndoScope::Both)
+}
+
+/// Returns the turn in which the call of a cell ran.
+pub fn turn_of_cell(session: &Session, transcript: &Transcript, cell: &str) -> Result<u32, Failure> {
+    let no_cell = || {
+        let message = format!("`/undo #{cell}`: no call of this conversation has that number");
+        Failure::new(&VALIDATION_ERROR, message)
+            .hint("the number of a call stands at its right; `/rewind` lists the turns")
+    };
+    let number = cell.parse().map_err(|_| no_cell())?;
+    let entry = transcript.numbered(number).ok_or_else(no_cell)?;
+    let call = entry.cell.call_id().ok_or_else(no_cell)?;
+    let turns = session.turns().map_err(failure)?;
+    let turn = turns.iter().find(|turn| turn.calls.contains(call)).ok_or_else(no_cell)?;
+    Ok(turn.number)
 }
 
 /// `/redo`: takes the last undo back.
@@ -117,6 +138,9 @@ impl UndoPlan {
     /// Asks at the terminal, line by line.
     pub(super) fn ask(&self, chat: &mut Chat<'_, '_>) -> Result<(), Failure> {
         let question = self.question.as_deref().unwrap_or_default();
+        if chat.cells.is_some() {
+            self.lines.iter().for_each(|line| chat.cx.ui.say(line));
+        }
         chat.cx.ui.raw(&format!("{question} [y/N] "));
         let yes = chat.plain.ask_line().is_some_and(|line| matches!(line.trim(), "y" | "Y" | "yes"));
         match yes {

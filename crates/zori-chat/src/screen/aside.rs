@@ -28,9 +28,13 @@ pub struct Beside {
 impl Beside {
     /// Asks.
     pub fn ask(&self, question: &str) -> Asking<String> {
-        let session = recap::session_lines(&self.messages, &self.asker.redactor);
-        let text = format!("<session>\n{session}</session>\n\n{question}");
+        let text = format!("{}\n\n{question}", self.record());
         self.asker.ask(question.to_owned(), SYSTEM, LIMIT, text, |text| Some(text.to_owned()))
+    }
+
+    /// Returns what was said and done, as data.
+    pub fn record(&self) -> String {
+        format!("<session>\n{}</session>", recap::session_lines(&self.messages, &self.asker.redactor))
     }
 
     /// Has the session summed up (`/recap`); `None` where nothing was said.

@@ -1,6 +1,5 @@
 //! Slash commands, as the screen runs them.
 
-use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_core::input::{Input, Prompt};
@@ -96,19 +95,8 @@ impl Screen<'_, '_> {
         let cell =
             line.trim().strip_prefix("/undo").map(str::trim_start).and_then(|rest| rest.strip_prefix('#'));
         let Some(cell) = cell else { return Ok(None) };
-        let no_cell = || {
-            Failure::new(
-                &VALIDATION_ERROR,
-                format!("`/undo #{cell}`: no call of this conversation has that number"),
-            )
-            .hint("the number of a call stands at its right; `/rewind` lists the turns")
-        };
-        let number = cell.parse().map_err(|_| no_cell())?;
-        let entry = self.display.state.transcript.numbered(number).ok_or_else(no_cell)?;
-        let call = entry.cell.call_id().ok_or_else(no_cell)?;
-        let turns = self.chat.plain.session().turns().map_err(zori_setup::undo::failure)?;
-        let turn = turns.iter().find(|turn| turn.calls.contains(call)).ok_or_else(no_cell)?;
-        Ok(Some(format!("/rewind {}", turn.number)))
+        let turn = undo::turn_of_cell(self.chat.plain.session(), &self.display.state.transcript, cell)?;
+        Ok(Some(format!("/rewind {turn}")))
     }
 
     /// Shows what the command said as a diff, with what was added and removed told apart.

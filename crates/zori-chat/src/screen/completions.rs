@@ -19,6 +19,11 @@ pub fn is_own(name: &str) -> bool {
     OWN.iter().any(|own| own.name == name)
 }
 
+/// Returns the names of the screen's own commands.
+pub fn own_names() -> impl Iterator<Item = &'static str> {
+    OWN.iter().map(|own| own.name)
+}
+
 /// Returns the names of commands.
 pub fn names(commands: &[CommandInfo]) -> impl Iterator<Item = &'static str> {
     commands.iter().map(|command| command.name)
@@ -83,7 +88,7 @@ const OWN: &[CommandInfo] = &[
     own("/find", "[WORDS]", "Search all cells", "Look", ScreenCommand::Find),
     own("/todo", "", "Show the task list", "Look", ScreenCommand::Todo),
     own("/rerun", "N", "Run the command of the cell with this number again", "Look", ScreenCommand::Rerun),
-    own("/history", "", "Show all of this conversation in the pager", "Session", ScreenCommand::History),
+    own("/history", "", "Show all of this conversation", "Session", ScreenCommand::History),
     own("/ml", "[TEXT]", "Write several lines; an empty one sends them", "Context", ScreenCommand::Lines),
     own("/editor", "", "Write the next prompt in $VISUAL or $EDITOR", "Integration", ScreenCommand::Editor),
     own("/btw", "QUESTION", "Ask beside the conversation", "Session", ScreenCommand::Aside),

@@ -1,8 +1,10 @@
 //! The chat on the terminal: what comes in changes the state, and what changed is drawn (CRT-1).
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
 use zori_core::event::Event;
 use zori_core::input::Input;
@@ -64,8 +66,11 @@ pub struct Display {
     /// Signals that end the program.
     pub signals: UnboundedReceiver<i32>,
     pub ending: Option<i32>,
-    /// A test wants to see what a defect in the view does; never in a release.
+    /// The turn that runs is not waited for any longer.
+    pub given_up: Arc<Notify>,
+    /// A test wants to see what a defect in the view does, or a turn that does not hear of its end; never in a release.
     pub panics: bool,
+    pub deaf: bool,
 }
 
 /// The panel, and the screen it is drawn on.
@@ -119,7 +124,9 @@ impl Display {
             gone: false,
             signals,
             ending: None,
+            given_up: Arc::new(Notify::new()),
             panics: false,
+            deaf: false,
         }
     }
 

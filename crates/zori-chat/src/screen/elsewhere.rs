@@ -8,10 +8,11 @@ use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
+use zori_core::outcome::{CancelCause, Outcome};
 use zori_host::Which;
 use zori_providers::catalog::ProviderFacts;
 use zori_tui::state::Draft;
-use zori_tui::update::Effect;
+use zori_tui::update::{Effect, Msg, TurnOver};
 
 use super::Screen;
 use zori_setup::args::LowArgs;
@@ -38,6 +39,8 @@ pub struct Again {
     pub words: String,
     /// The demo is played before.
     pub demo: bool,
+    /// A turn was given up for it.
+    pub abandoned: bool,
 }
 
 impl Screen<'_, '_> {
@@ -68,7 +71,7 @@ impl Screen<'_, '_> {
         let draft = self.display.state.draft();
         let words = format!("Project: {name}; this is a new session");
         let spent = self.spent();
-        self.leave_for(Again { args, which: Which::New, spent, draft, words, demo: false })
+        self.leave_for(Again { args, which: Which::New, spent, draft, words, demo: false, abandoned: false })
     }
 
     /// Returns what would have to be typed for a project.
@@ -143,6 +146,31 @@ impl Screen<'_, '_> {
         self.leave_for(again)
     }
 
+    /// Goes on without a turn that did not end when it was stopped (KEY-3): the conversation is opened anew, as it is kept.
+    pub(super) fn abandon_turn(&mut self) {
+        let over = TurnOver {
+            outcome: Some(Outcome::Cancelled(CancelCause::User)),
+            error: None,
+            details: None,
+            ways_out: Vec::new(),
+            context: self.display.state.facts.context,
+            spent: self.spent(),
+        };
+        self.display.drain_events();
+        self.display.inputs.clear();
+        self.display.take(Msg::TurnOver(over));
+        let id = self.chat.plain.session().id().clone();
+        let gone = self.again().and_then(|again| {
+            let words =
+                "The turn did not end within 3 s and was given up; Ctrl-C now ends the program.".to_owned();
+            self.leave_for(Again { which: Which::Existing(id), words, abandoned: true, ..again })
+        });
+        if let Err(failure) = gone {
+            self.display.state.transcript.error(&failure.message, &failure.facts.hints);
+            self.display.touch();
+        }
+    }
+
     /// Returns what this chat would go on with as it is.
     fn again(&self) -> Result<Again, Failure> {
         let stays = |why: &str| Failure::new(&VALIDATION_ERROR, why);
@@ -167,7 +195,7 @@ impl Screen<'_, '_> {
         args.permission.bypass = false;
         let draft = self.display.state.draft();
         let spent = self.spent();
-        Ok(Again { args, which, spent, draft, words: String::new(), demo: false })
+        Ok(Again { args, which, spent, draft, words: String::new(), demo: false, abandoned: false })
     }
 
     /// Leaves the screen, unless the chat could not go on there.

@@ -25,7 +25,7 @@ impl Feed {
         unbounded_channel()
     }
 
-    /// Returns a renderer that feeds the screen. The assistant's own words stay as they are.
+    /// Returns a renderer that feeds the screen.
     pub fn new(events: &UnboundedSender<Event>, redactor: Redactor) -> Self {
         Self { events: events.clone(), redactor }
     }
@@ -33,26 +33,29 @@ impl Feed {
 
 impl Renderer for Feed {
     fn on_event(&mut self, event: &Event) -> io::Result<()> {
-        let mut event = event.clone();
-        match &mut event.kind {
-            EventKind::Tool(ToolEvent::ToolRequested(requested)) => {
-                if let ToolInput::Json(json) = &requested.call.input
-                    && let Some(shown) = redacted_json(&self.redactor, json.get())
-                {
-                    requested.call.input = ToolInput::Json(shown);
-                }
-            }
-            EventKind::Tool(ToolEvent::ToolOutputDelta { text, .. }) => redact(&self.redactor, text),
-            EventKind::Tool(ToolEvent::ToolFinished(finished)) => {
-                output(&self.redactor, &mut finished.output)
-            }
-            EventKind::Notice(notice) => redact(&self.redactor, &mut notice.text),
-            _ => {}
-        }
         // When the screen is gone, the session ends with it.
-        let _ = self.events.send(event);
+        let _ = self.events.send(shown_event(&self.redactor, event));
         Ok(())
     }
+}
+
+/// Returns an event as it may be shown; the assistant's own words stay as they are.
+pub fn shown_event(redactor: &Redactor, event: &Event) -> Event {
+    let mut event = event.clone();
+    match &mut event.kind {
+        EventKind::Tool(ToolEvent::ToolRequested(requested)) => {
+            if let ToolInput::Json(json) = &requested.call.input
+                && let Some(shown) = redacted_json(redactor, json.get())
+            {
+                requested.call.input = ToolInput::Json(shown);
+            }
+        }
+        EventKind::Tool(ToolEvent::ToolOutputDelta { text, .. }) => redact(redactor, text),
+        EventKind::Tool(ToolEvent::ToolFinished(finished)) => output(redactor, &mut finished.output),
+        EventKind::Notice(notice) => redact(redactor, &mut notice.text),
+        _ => {}
+    }
+    event
 }
 
 /// Returns a question as it may be shown; what is approved is the call itself.

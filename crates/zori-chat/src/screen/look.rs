@@ -63,6 +63,16 @@ impl Look {
         Paint { theme, depth: self.depth }
     }
 
+    /// Returns what rows are painted with where nobody asks the terminal anything.
+    pub fn paint_unasked(&self, env: &Environment) -> Paint {
+        self.paint(&terminal(env))
+    }
+
+    /// Returns whether somebody who looks elsewhere is told at all.
+    pub fn notifies(&self) -> bool {
+        self.notify != Notify::Off
+    }
+
     /// Starts the user's own command for a notice; nobody waits for it.
     pub fn run_command(&self, text: &str) {
         let Some(command) = &self.command else { return };

@@ -19,6 +19,7 @@ use zori_providers::catalog::{PROVIDERS, ProviderFacts};
 use zori_redact::Redactor;
 use zori_tui::clean::CleanText;
 use zori_tui::completion::{Item, SESSIONS};
+use zori_tui::pager::LongText;
 use zori_tui::state::Draft;
 use zori_tui::theme::Theme;
 use zori_tui::update::{Effect, FindRequest, Msg};
@@ -57,6 +58,14 @@ pub struct Reported {
 /// Values of an argument on their way, with what was typed of it.
 pub type Completing = Pin<Box<dyn Future<Output = (String, Vec<CompletedArgument>)>>>;
 
+/// A title that a model was asked for.
+pub struct Titling {
+    /// The session that it is for, and the title that this has.
+    pub session: String,
+    pub before: Option<String>,
+    pub model: String,
+}
+
 /// What came while something else was waited for.
 pub enum Came {
     /// What an argument of a server's prompt may be.
@@ -64,6 +73,7 @@ pub enum Came {
     Answered(Said<String>),
     /// A model has explained a call.
     Explained(Said<CallId>),
+    Titled(Said<String>),
     Reported(Reported),
     Back(Back),
     /// What became of a scheduled job.
@@ -97,12 +107,16 @@ pub struct Outside {
     pub files: Files,
     /// Where settings are kept.
     pub config: Option<PathBuf>,
-    /// Who is asked by `/btw`, what was asked, and what that used.
+    /// Who is asked by `/btw`, what was asked, and what that used, by which model where that is another than the session's.
     pub beside: Option<Beside>,
     pub aside: Option<Asking<String>>,
     /// Who is asked to explain a call.
     pub explaining: Option<Asking<CallId>>,
-    pub used: Vec<Usage>,
+    pub used: Vec<(Option<String>, Usage)>,
+    /// The model that gives a session its title, and one that it is being asked for (`session.title_model`).
+    pub title_model: Option<String>,
+    pub titling: Option<Titling>,
+    pub title_asked: Option<Asking<String>>,
     /// What the program was asked for beside the chat.
     pub report: Option<Reporting>,
     /// Who has the terminal.
@@ -119,6 +133,8 @@ pub struct Outside {
     pub scheduled: Option<UnboundedReceiver<String>>,
     /// The session as it was when the running turn began.
     pub snapshot: Option<Snapshot>,
+    /// The conversation can be opened anew without the turn that runs.
+    pub can_reopen: bool,
     /// The effort that was chosen in a turn.
     pub effort: Option<Option<Effort>>,
     /// The branch that was kept for the session last.
@@ -136,7 +152,7 @@ impl Outside {
                 let editing = errand::edit(&self.env, &self.root, &text);
                 self.send(display, editing);
             }
-            Effect::Copy(text) => display.tty.write(&format!("\x1b]52;c;{}\x07", base64(text.as_bytes()))),
+            Effect::Copy(text) => display.tty.write(&clipboard(&text)),
             Effect::PasteClipboard => {
                 let (facts, model) = (self.viewer.0, &self.viewer.1);
                 display.take(Msg::Pasted(pictures::clipboard(&self.env, facts, model)));
@@ -155,8 +171,8 @@ impl Outside {
                 Ok(rows) => display.take(Msg::Preview(rows)),
                 Err(why) => display.state.say(why),
             },
-            Effect::ShowFile { number, file } => match spilled::rows(Path::new(&file), &self.redactor) {
-                Ok(rows) => display.take(Msg::Preview(rows)),
+            Effect::ShowFile { number, file } => match spilled::text(Path::new(&file), &self.redactor) {
+                Ok(text) => display.take(Msg::ShowText(LongText::new(&text))),
                 // It is gone with the run that made it; the cell has both ends of it.
                 Err(_) => display.take(Msg::ShowCell(number)),
             },
@@ -193,6 +209,8 @@ impl Outside {
                 }
             }
             Effect::Remember { rules } => self.remember(display, &rules),
+            // Only the turn that runs can be given up.
+            Effect::Abandon => {}
             Effect::Die => {
                 tty::restore();
                 std::process::exit(i32::from(Exit::Interrupted.code()));
@@ -349,6 +367,10 @@ impl Outside {
                 self.completing = None;
                 Came::Completed(typed, values)
             }
+            answered = zori_host::pending_or(&mut self.title_asked) => {
+                self.title_asked = None;
+                Came::Titled(answered)
+            }
             told = told_of_jobs(&mut self.scheduled) => Came::Scheduled(told),
             () = self.files.walked() => Came::Walked,
         }
@@ -377,11 +399,12 @@ impl Outside {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
             Came::Explained(Said { about, answer, usage }) => {
-                self.used.push(usage);
+                self.used.push((None, usage));
                 let redact = |text: String| self.redactor.redact(&text).into_owned();
                 let words = answer.map(redact).map_err(redact);
                 display.take(Msg::Explained { call: about, words });
             }
+            Came::Titled(answered) => self.titled(display, answered),
             Came::Back(back) => self.back(display, back),
             Came::Walked => display.take(Msg::FindAgain),
             Came::Completed(word, values) => {
@@ -423,7 +446,7 @@ impl Outside {
 
     /// Shows what came of `/btw`.
     fn answered(&mut self, display: &mut Display, answered: Said<String>) {
-        self.used.push(answered.usage);
+        self.used.push((None, answered.usage));
         let transcript = &mut display.state.transcript;
         match answered.answer {
             Ok(text) if answered.about == RECAP => transcript.answer(text.trim()),
@@ -442,17 +465,7 @@ impl Outside {
         }
         display.paint = self.look.paint(&display.terminal);
         if keep {
-            let words = match self
-                .config
-                .as_ref()
-                .map(|file| (file, set_key::set(file, "ui", "theme", &toml_text(name))))
-            {
-                Some((file, Ok(()))) => format!("Theme {name}, kept in {}", file.display()),
-                Some((file, Err(why))) => {
-                    format!("Theme {name} for this chat; {} was not changed: {why}", file.display())
-                }
-                None => format!("Theme {name}"),
-            };
+            let words = keep_theme(self.config.as_deref(), name);
             display.state.transcript.notice(NoticeLevel::Info, &words);
         }
         display.touch();
@@ -567,6 +580,22 @@ fn providers() -> Vec<Item> {
         .filter(|facts| !facts.is_local())
         .map(|facts| super::item(facts.name, facts.display))
         .collect()
+}
+
+/// Has later chats begin with a theme; returns what is said of it.
+pub fn keep_theme(config: Option<&Path>, name: &str) -> String {
+    match config.map(|file| (file, set_key::set(file, "ui", "theme", &toml_text(name)))) {
+        Some((file, Ok(()))) => format!("Theme {name}, kept in {}", file.display()),
+        Some((file, Err(why))) => {
+            format!("Theme {name} for this chat; {} was not changed: {why}", file.display())
+        }
+        None => format!("Theme {name}"),
+    }
+}
+
+/// Returns the bytes that put a text on the clipboard (OSC 52).
+pub fn clipboard(text: &str) -> String {
+    format!("\x1b]52;c;{}\x07", base64(text.as_bytes()))
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -25,6 +25,9 @@ impl Peer for ScreenPeer<'_> {
     async fn next(&mut self) -> Input {
         loop {
             if let Some(input) = self.display.inputs.pop_front() {
+                if self.display.deaf && matches!(input, Input::Cancel(_)) {
+                    continue;
+                }
                 return input;
             }
             let Some(effect) = self.display.effects.pop_front() else {
@@ -41,6 +44,12 @@ impl Peer for ScreenPeer<'_> {
                 continue;
             };
             match effect {
+                Effect::Abandon if self.outside.can_reopen => {
+                    self.display.given_up.notify_one();
+                    return std::future::pending().await;
+                }
+                // Ctrl-C ends the program then, which the status row says.
+                Effect::Abandon => {}
                 Effect::SetMode(mode) => return in_turn::set_mode(self.display, &mode),
                 Effect::Command(line) => match self.outside.in_turn(self.display, &line) {
                     Led::Done => {}

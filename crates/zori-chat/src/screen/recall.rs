@@ -8,8 +8,11 @@ use zori_core::ids::CallId;
 use zori_core::input::Prompt;
 use zori_core::message::{Block, Message, Role, ToolResult};
 use zori_core::tool::{ProcessEnd, ToolCode, ToolFailure, ToolOutput};
+use zori_host::Session;
+use zori_redact::Redactor;
 use zori_tui::cells::ToolCell;
 use zori_tui::state::Draft;
+use zori_tui::transcript::Transcript;
 
 use super::Screen;
 
@@ -19,65 +22,8 @@ const RECALLED: usize = 3;
 impl Screen<'_, '_> {
     /// Shows the end of the conversation; what is before it is in the pager. `silent`: its rows are above already, so that all of it is there only.
     pub(super) fn recall(&mut self, silent: bool) {
-        let session = self.chat.plain.session();
-        let messages = session.messages().to_vec();
-        let results: HashMap<&CallId, &ToolResult> = messages
-            .iter()
-            .flat_map(|message| &message.blocks)
-            .filter_map(|block| match block {
-                Block::ToolResult(result) => Some((&result.call, result)),
-                _ => None,
-            })
-            .collect();
-        let prompts: Vec<usize> = (0..messages.len()).filter(|at| is_prompt(&messages[*at])).collect();
-        let first = match silent {
-            true => messages.len(),
-            false => prompts.get(prompts.len().saturating_sub(RECALLED)).copied().unwrap_or(0),
-        };
-        let earlier = prompts.iter().filter(|at| **at < first).count();
-        let redactor = &self.outside.redactor;
         let transcript = &mut self.display.state.transcript;
-        for (at, message) in messages.iter().enumerate() {
-            transcript.set_quiet(at < first);
-            if at == first && earlier > 0 && !silent {
-                let turns = if earlier == 1 { "turn" } else { "turns" };
-                transcript.notice(NoticeLevel::Info, &format!("… {earlier} earlier {turns} · Ctrl-O"));
-            }
-            let mut said = false;
-            for block in &message.blocks {
-                match (block, message.role) {
-                    // What stands behind the prompt are notes for the model, and the user's words into a turn.
-                    (Block::Text(text), Role::User) if !text.trim().is_empty() && !said => {
-                        said = is_prompt(message);
-                        if said {
-                            transcript.user(text);
-                        }
-                    }
-                    (Block::Text(text), Role::Assistant) if !text.trim().is_empty() => {
-                        transcript.answer(text)
-                    }
-                    (Block::ToolCall(call), _) => {
-                        let (kind, effects) = session.describe(call);
-                        let mut cell =
-                            ToolCell::new(&ToolRequested { call: call.clone(), kind, effects, of: 1 });
-                        if let Some(result) = results.get(&call.id) {
-                            let output = super::feed::shown_output(redactor, output(result));
-                            let name = call.name.as_str().into();
-                            cell.finished(&ToolFinished {
-                                call: call.id.clone(),
-                                name,
-                                kind,
-                                output,
-                                duration: None,
-                            });
-                        }
-                        transcript.tool(cell);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        transcript.set_quiet(false);
+        recall(transcript, self.chat.plain.session(), &self.outside.redactor, silent, "Ctrl-O");
         self.display.touch();
     }
 
@@ -97,6 +43,63 @@ impl Screen<'_, '_> {
         self.display.state.queue.items = draft.queue.iter().map(|text| Prompt::from(text.as_str())).collect();
         self.display.state.queue.held = !draft.queue.is_empty();
     }
+}
+
+/// Adds a conversation to a transcript: the last turns to be seen, what is before them to be looked up, which `all` says how to do.
+pub fn recall(transcript: &mut Transcript, session: &Session, redactor: &Redactor, silent: bool, all: &str) {
+    let messages = session.messages().to_vec();
+    let results: HashMap<&CallId, &ToolResult> = messages
+        .iter()
+        .flat_map(|message| &message.blocks)
+        .filter_map(|block| match block {
+            Block::ToolResult(result) => Some((&result.call, result)),
+            _ => None,
+        })
+        .collect();
+    let prompts: Vec<usize> = (0..messages.len()).filter(|at| is_prompt(&messages[*at])).collect();
+    let first = match silent {
+        true => messages.len(),
+        false => prompts.get(prompts.len().saturating_sub(RECALLED)).copied().unwrap_or(0),
+    };
+    let earlier = prompts.iter().filter(|at| **at < first).count();
+    for (at, message) in messages.iter().enumerate() {
+        transcript.set_quiet(at < first);
+        if at == first && earlier > 0 && !silent {
+            let turns = if earlier == 1 { "turn" } else { "turns" };
+            transcript.notice(NoticeLevel::Info, &format!("… {earlier} earlier {turns} · {all}"));
+        }
+        let mut said = false;
+        for block in &message.blocks {
+            match (block, message.role) {
+                // What stands behind the prompt are notes for the model, and the user's words into a turn.
+                (Block::Text(text), Role::User) if !text.trim().is_empty() && !said => {
+                    said = is_prompt(message);
+                    if said {
+                        transcript.user(text);
+                    }
+                }
+                (Block::Text(text), Role::Assistant) if !text.trim().is_empty() => transcript.answer(text),
+                (Block::ToolCall(call), _) => {
+                    let (kind, effects) = session.describe(call);
+                    let mut cell = ToolCell::new(&ToolRequested { call: call.clone(), kind, effects, of: 1 });
+                    if let Some(result) = results.get(&call.id) {
+                        let output = super::feed::shown_output(redactor, output(result));
+                        let name = call.name.as_str().into();
+                        cell.finished(&ToolFinished {
+                            call: call.id.clone(),
+                            name,
+                            kind,
+                            output,
+                            duration: None,
+                        });
+                    }
+                    transcript.tool(cell);
+                }
+                _ => {}
+            }
+        }
+    }
+    transcript.set_quiet(false);
 }
 
 /// Returns whether a message is what the user said at the beginning of a turn.

@@ -1,4 +1,4 @@
-//! The file with all of what a command printed, as the pager shows it (TRN-3): whole, or both ends of it where it is too long for that.
+//! The file with all of what a command printed, as it is shown (TRN-3): whole, or both ends of it where it is too long for that.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -6,18 +6,17 @@ use std::path::Path;
 
 use zori_core::text::{prefix, suffix};
 use zori_redact::Redactor;
-use zori_tui::cells::{bytes, printed_rows};
-use zori_tui::row::{Row, Span};
+use zori_tui::cells::bytes;
 
 /// How much of each end is shown.
 const END: u64 = 1 << 20;
 
-/// Reads the file; returns its rows, without what must not be shown.
-pub fn rows(file: &Path, redactor: &Redactor) -> io::Result<Vec<Row>> {
-    rows_of(file, redactor, END)
+/// Reads the file; returns its text, without what must not be shown.
+pub fn text(file: &Path, redactor: &Redactor) -> io::Result<String> {
+    text_of(file, redactor, END)
 }
 
-fn rows_of(file: &Path, redactor: &Redactor, end: u64) -> io::Result<Vec<Row>> {
+fn text_of(file: &Path, redactor: &Redactor, end: u64) -> io::Result<String> {
     let mut opened = File::open(file)?;
     let length = opened.metadata()?.len();
     let mut read = |from: u64, most: u64| -> io::Result<String> {
@@ -26,7 +25,7 @@ fn rows_of(file: &Path, redactor: &Redactor, end: u64) -> io::Result<Vec<Row>> {
         opened.by_ref().take(most).read_to_end(&mut piece)?;
         Ok(String::from_utf8_lossy(&piece).into_owned())
     };
-    let shown = |text: &str| printed_rows(&redactor.redact(text));
+    let shown = |text: &str| redactor.redact(text).trim_end().to_owned();
     if length <= 2 * end {
         return Ok(shown(&read(0, length)?));
     }
@@ -37,10 +36,7 @@ fn rows_of(file: &Path, redactor: &Redactor, end: u64) -> io::Result<Vec<Row>> {
     // What is no text is longer when it is shown than in the file.
     let left_out = length.saturating_sub((first.len() + last.len()) as u64).max(length - 2 * end);
     let words = format!("… {} left out; all of it is in {}", bytes(left_out), file.display());
-    let mut rows = shown(first);
-    rows.push(Row::from(Span::new(words).muted()));
-    rows.extend(shown(last));
-    Ok(rows)
+    Ok(format!("{}\n{words}\n{}", shown(first), shown(last)))
 }
 
 #[cfg(test)]
@@ -54,14 +50,14 @@ mod tests {
         let key = format!("sk-ant-{}", "a".repeat(40));
         std::fs::write(&file, format!("one {key}\n\x1b[1mtwo\x1b[0m\nthree\nfour\nfive\n")).unwrap();
         let shown = |end| {
-            let rows = rows_of(&file, &Redactor::default(), end).unwrap();
-            rows.iter().map(Row::text).collect::<Vec<_>>()
+            let text = text_of(&file, &Redactor::default(), end).unwrap();
+            text.lines().map(str::to_owned).collect::<Vec<_>>()
         };
-        assert_eq!(shown(1000), ["one [REDACTED]", "two", "three", "four", "five"]);
+        assert_eq!(shown(1000), ["one [REDACTED]", "\x1b[1mtwo\x1b[0m", "three", "four", "five"]);
         let both = shown(8);
         assert_eq!(both[2..], ["five"]);
         assert!(both[1].starts_with("… ") && both[1].ends_with("out.txt"), "{both:?}");
-        assert!(rows(&temp.path().join("gone"), &Redactor::default()).is_err());
+        assert!(text(&temp.path().join("gone"), &Redactor::default()).is_err());
     }
 
     #[test]

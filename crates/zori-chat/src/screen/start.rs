@@ -81,6 +81,7 @@ pub fn run(
     match opening {
         Opening::Again(again) => {
             screen.take_draft(again.draft);
+            screen.display.state.abandoned = again.abandoned;
             if !again.words.is_empty() {
                 screen.say(NoticeLevel::Info, &again.words);
             }
@@ -120,12 +121,25 @@ pub(super) fn on_terminal<'a, 'c>(
     let paint = outside.look.paint(&terminal);
     let mut display = Display::new(state, tty, terminal, paint, events, ending);
     display.titled = config.flag("ui.title").unwrap_or(true);
+    display.deaf = cfg!(debug_assertions) && env.text("ZORI_TEST_DEAF") == Some("turn");
     display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
     let plan = crate::chat::plan::PlanState::Idle;
-    let (typed, title, supervised, scheduler) = (None, None, false, None);
+    let (typed, title, supervised, scheduler, cells) = (None, None, false, None, None);
     let channel = Channel::Chat;
-    let chat =
-        Chat { cx, signals, plain, args, typed, attached, title, supervised, plan, scheduler, channel };
+    let chat = Chat {
+        cx,
+        signals,
+        plain,
+        args,
+        typed,
+        attached,
+        title,
+        supervised,
+        plan,
+        scheduler,
+        channel,
+        cells,
+    };
     let screen = Screen {
         chat,
         display,
@@ -180,11 +194,7 @@ impl Seat {
         };
         let greeting = if again { Vec::new() } else { greeting::rows(cx, &prepared, &run) };
         let keyless = missing_key(&prepared.host.settings.model, &run.key, cx.profile.name).is_some();
-        let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
-        let chosen = OverlayArgs { project: Some(run.names.project.clone()), agent: None };
-        let names = [project::names(&config, "projects"), project::names(&config, "agent_profiles")];
-        // It was laid over the settings of the run already.
-        let config = project::overlaid(config, &cx.app.env, &chosen).unwrap_or_default();
+        let (config, names) = config_of(cx, &run);
         let settings = &prepared.host.settings;
         let answers = settings.permission.answers;
         let base = run.base.as_ref().filter(|_| settings.storage.save).map(|base| base.dir().to_owned());
@@ -240,6 +250,10 @@ impl Seat {
             aside: None,
             explaining: None,
             used: Vec::new(),
+            title_model: config.text("session.title_model").map(str::to_owned),
+            titling: None,
+            title_asked: None,
+            can_reopen: false,
             report: None,
             errand: None,
             logged_in: None,
@@ -255,6 +269,26 @@ impl Seat {
         };
         Ok(Self { plain, args, attached, state, events, outside, history, answers, resumed, config })
     }
+}
+
+/// Reads the settings of the user once more, for what only a chat wants to know; returns them with the names of projects and agent profiles.
+fn config_of(cx: &AgentCx<'_>, run: &RunSettings) -> (Config, [Vec<String>; 2]) {
+    let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
+    let chosen = OverlayArgs { project: Some(run.names.project.clone()), agent: None };
+    let names = [project::names(&config, "projects"), project::names(&config, "agent_profiles")];
+    // It was laid over the settings of the run already.
+    (project::overlaid(config, &cx.app.env, &chosen).unwrap_or_default(), names)
+}
+
+/// Returns the state of a chat without a screen and how it looks, and what is wrong with the settings for either (ACC-1).
+pub fn plain_state(cx: &AgentCx<'_>, plain: &PlainSession, size: Size) -> (State, Look, Vec<String>) {
+    let (config, _) = config_of(cx, &plain.run);
+    let env = &cx.app.env;
+    let (look, mut wrong) =
+        look(&config, env, plain.run.base.as_ref().map(zori_setup::data_dir::DataDir::dir));
+    let (options, wrong_keys) = options(&config, env, plain);
+    wrong.extend(wrong_keys);
+    (State::new(size, options, facts(plain, env)), look, wrong)
 }
 
 /// Returns how the chat looks, and what is wrong with the settings for it.

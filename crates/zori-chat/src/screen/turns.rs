@@ -8,22 +8,20 @@ use std::path::Path;
 use zori_core::event::NoticeLevel;
 use zori_core::image::size_in_words;
 use zori_core::input::Prompt;
-use zori_core::outcome::Outcome;
 use zori_core::permission::Verdict;
 use zori_core::tool::{Effect, ToolKind};
 use zori_host::TurnEnd;
 use zori_tui::confirm::{Confirm, What};
-use zori_tui::state::Phase;
-use zori_tui::update::{Msg, TurnOver};
+use zori_tui::state::{Phase, State};
+use zori_tui::update::Msg;
 
 use super::files::{self, Named};
 use super::peer::ScreenPeer;
 use super::{Begun, Screen};
 use crate::attachment::{self, Viewer};
+use crate::chat::Chat;
 use crate::chat::plan::PlanState;
 use crate::chat::supervised;
-use crate::plain::PlainSession;
-use zori_setup::model_choice;
 
 impl Screen<'_, '_> {
     /// Runs one turn, and the queue goes on by itself.
@@ -35,8 +33,11 @@ impl Screen<'_, '_> {
         let prompt = self.before_turn(prompt);
         let Self { chat, display, outside, answers, .. } = self;
         let mut peer = ScreenPeer { display, outside, answers: *answers };
-        let end = chat.plain.turn_with(prompt, &mut peer);
-        self.after_turn(end);
+        let given_up = peer.display.given_up.clone();
+        match chat.plain.turn_unless(prompt, &mut peer, given_up.notified()) {
+            Some(end) => self.after_turn(end),
+            None => self.abandon_turn(),
+        }
     }
 
     /// Shows that a turn begins; returns its prompt with all that goes along.
@@ -46,11 +47,12 @@ impl Screen<'_, '_> {
         let asked = prompt.clone();
         let title = &mut self.display.state.facts.title;
         title.get_or_insert_with(|| zori_store::title(&asked.text));
-        let notes = self.attach_files(&mut prompt);
+        let notes = attach_files(&mut self.chat, &self.display.state, &mut prompt);
         // A plan is made in a mode of its own.
         self.display.state.facts.mode = self.chat.plain.session().policy().mode.shown().to_owned();
         self.outside.beside = Some(self.chat.plain.beside(&asked.text));
         self.outside.snapshot = Some(self.snapshot());
+        self.outside.can_reopen = self.chat.args.is_some() && self.chat.plain.session().is_saved();
         self.display.take(Msg::TurnBegins(asked));
         self.display.state.turn_notes = notes;
         prompt
@@ -59,56 +61,15 @@ impl Screen<'_, '_> {
     /// Shows that a turn is over.
     pub(super) fn after_turn(&mut self, end: TurnEnd) {
         self.chat.plan_turn_over(&end);
+        let outcome = end.summary.outcome.clone();
         self.turn_over(Some(end));
+        self.ask_title(&outcome);
         if !matches!(self.chat.plan, PlanState::Idle) {
             self.go_on_with_plan();
         } else if self.chat.supervised {
             self.loop_turns += 1;
             self.ask_to_continue();
         }
-    }
-
-    /// Lets the files that a prompt names go along with it (CMP-3); returns what is said of each.
-    fn attach_files(&mut self, prompt: &mut Prompt) -> Vec<String> {
-        let root = self.chat.plain.host.settings.workspace.root.clone();
-        let mut notes = Vec::new();
-        for cell in self.display.state.named_cells(&prompt.text) {
-            notes.push(format!("+ #{}", cell.number));
-            self.chat.plain.session_mut().attach(cell.note());
-        }
-        for named in files::named(&root, &prompt.text) {
-            match named {
-                Named::Text { path, content } => match self.denied(&root.join(&path)) {
-                    Some(why) => notes.push(format!("{path} stays here: {why}")),
-                    None => {
-                        notes.push(format!("+ {path} ({})", size_in_words(content.len() as u64)));
-                        self.chat.plain.session_mut().attach(files::note(&path, &content));
-                    }
-                },
-                Named::Picture(file) => {
-                    let model = self.chat.plain.session().model();
-                    let viewer = Viewer { facts: self.chat.plain.host.settings.model.facts, model };
-                    match attachment::load(&file, viewer) {
-                        Ok(image) => {
-                            notes.push(format!("+ {image}"));
-                            prompt.images.push(image);
-                        }
-                        Err(failure) => notes.push(failure.message),
-                    }
-                }
-                Named::Left { path, why } => notes.push(format!("{path} {why}")),
-            }
-        }
-        notes
-    }
-
-    /// Returns why a file may not be read, if a rule says so.
-    fn denied(&self, file: &Path) -> Option<String> {
-        let policy = self.chat.plain.session().policy();
-        let effects = [Effect::Read(file.to_owned())];
-        let call = zori_policy::Call::new("read", Some(ToolKind::Read), &effects, &policy.workspace);
-        let decision = zori_policy::explain(policy, &call).decision;
-        (decision.verdict == Verdict::Deny).then_some(decision.reason)
     }
 
     /// Runs a command of the user's own (CMP-5).
@@ -216,39 +177,59 @@ impl Screen<'_, '_> {
         self.count_asides();
         self.outside.beside = Some(self.chat.plain.beside(""));
         let session = self.chat.plain.session();
-        let (context, spent) = (session.context_tokens(), self.spent());
         let facts = &mut self.display.state.facts;
         facts.mode = session.policy().mode.shown().to_owned();
         facts.model = session.model().to_owned();
-        let mut ways_out = Vec::new();
-        let (mut error, mut details) = (None, None);
+        let over = self.chat.turn_over(end.as_ref(), self.spent(), Some("Enter sends again"));
         if let Some(end) = &end {
-            if let Outcome::Failed(failure) = &end.summary.outcome {
-                let raw = failure.details.as_deref().filter(|raw| !raw.trim().is_empty());
-                details = raw.map(|raw| self.outside.redactor.redact(raw).into_owned());
-            }
-            error = end.error.as_ref().map(|error| self.outside.redactor.redact(error).into_owned());
-            let PlainSession { host, run, .. } = &self.chat.plain;
-            if end.key_refused() {
-                ways_out.push("/login stores a key".to_owned());
-                ways_out.push(model_choice::key_hint(
-                    host.settings.model.facts,
-                    &run.key,
-                    self.chat.cx.profile.name,
-                ));
-            } else if matches!(end.summary.outcome, Outcome::Failed(_)) {
-                ways_out.push("Enter sends again".to_owned());
-                ways_out.push("/model takes another".to_owned());
-            }
-            for notice in &end.notices {
-                self.chat.cx.ui.notices(std::slice::from_ref(notice));
-            }
+            self.chat.cx.ui.notices(&end.notices);
         }
-        let outcome = end.map(|end| end.summary.outcome);
-        let over = TurnOver { outcome, error, details, ways_out, context, spent };
         self.display.take(Msg::TurnOver(over));
         self.tell();
     }
+}
+
+/// Lets the files that a prompt names go along with it (CMP-3); returns what is said of each.
+pub fn attach_files(chat: &mut Chat<'_, '_>, state: &State, prompt: &mut Prompt) -> Vec<String> {
+    let root = chat.plain.host.settings.workspace.root.clone();
+    let mut notes = Vec::new();
+    for cell in state.named_cells(&prompt.text) {
+        notes.push(format!("+ #{}", cell.number));
+        chat.plain.session_mut().attach(cell.note());
+    }
+    for named in files::named(&root, &prompt.text) {
+        match named {
+            Named::Text { path, content } => match denied(chat, &root.join(&path)) {
+                Some(why) => notes.push(format!("{path} stays here: {why}")),
+                None => {
+                    notes.push(format!("+ {path} ({})", size_in_words(content.len() as u64)));
+                    chat.plain.session_mut().attach(files::note(&path, &content));
+                }
+            },
+            Named::Picture(file) => {
+                let model = chat.plain.session().model();
+                let viewer = Viewer { facts: chat.plain.host.settings.model.facts, model };
+                match attachment::load(&file, viewer) {
+                    Ok(image) => {
+                        notes.push(format!("+ {image}"));
+                        prompt.images.push(image);
+                    }
+                    Err(failure) => notes.push(failure.message),
+                }
+            }
+            Named::Left { path, why } => notes.push(format!("{path} {why}")),
+        }
+    }
+    notes
+}
+
+/// Returns why a file may not be read, if a rule says so.
+fn denied(chat: &Chat<'_, '_>, file: &Path) -> Option<String> {
+    let policy = chat.plain.session().policy();
+    let effects = [Effect::Read(file.to_owned())];
+    let call = zori_policy::Call::new("read", Some(ToolKind::Read), &effects, &policy.workspace);
+    let decision = zori_policy::explain(policy, &call).decision;
+    (decision.verdict == Verdict::Deny).then_some(decision.reason)
 }
 
 /// Adds a line to a file, whatever is in it, or makes the file.

@@ -215,6 +215,12 @@ const GENERAL: &[Key] = &[
         "\"process\"",
         "Survive the death of the process, or with \"full\" also a loss of power",
     ),
+    key(
+        "session.title_model",
+        Kind::Text,
+        "\"claude-haiku-4-5\"",
+        "A model of the same provider that gives a chat its title after the first turn; unset: the first sentence is the title",
+    ),
     key("session_required", Kind::Flag, "false", "Stop when the session cannot be saved"),
     key(
         "audit",

@@ -125,7 +125,12 @@ impl Output {
 
 /// Returns the lines of what a program printed as rows, each as a terminal would have left it.
 pub fn printed_rows(text: &str) -> Vec<Row> {
-    text.trim_end().lines().map(|line| Row::from(Span::new(printed(line)))).collect()
+    text.trim_end().lines().map(printed_row).collect()
+}
+
+/// Returns one such line.
+pub fn printed_row(line: &str) -> Row {
+    Row::from(Span::new(printed(line)))
 }
 
 fn ends_of(text: &str) -> usize {

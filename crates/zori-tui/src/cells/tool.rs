@@ -140,6 +140,7 @@ impl ToolCell {
                 End::Fine,
             ) => Output::default(),
             (_, End::Denied { .. }) => Output::default(),
+            (Some(ToolKind::Task), End::Fine) => Output::of(&facts::answer(output)),
             // What it printed until then was on the screen, and stays.
             (Some(ToolKind::Bash), End::Cancelled) if !self.live.is_empty() => std::mem::take(&mut self.live),
             (_, End::Failed { why }) if self.kind != Some(ToolKind::Bash) => Output::of(why),

@@ -100,8 +100,13 @@ impl Buffer {
 
     /// Returns the text as it is sent.
     pub fn text(&self) -> String {
-        let mut out = String::with_capacity(self.text.len());
-        for c in self.text.chars() {
+        self.expanded(&self.text)
+    }
+
+    /// Returns raw text with what its atoms stand for.
+    fn expanded(&self, raw: &str) -> String {
+        let mut out = String::with_capacity(raw.len());
+        for c in raw.chars() {
             match self.atom(c) {
                 Some(atom) => out.push_str(&atom.text),
                 None => out.push(c),
@@ -164,6 +169,32 @@ impl Buffer {
         self.changed();
         self.splice(start..start + c.len_utf8(), &text);
         true
+    }
+
+    /// Puts an atom in place of what was typed between a place and the cursor, as one step that can be taken back. What an atom right before
+    /// that place stands for is its beginning, if `goes_on`.
+    pub fn fold(&mut self, from: usize, goes_on: bool, make: impl FnOnce(Arc<str>) -> Atom) {
+        let Some(typed) = self.text.get(from..self.cursor).filter(|typed| !typed.is_empty()) else { return };
+        let before = self.text[..from].chars().next_back().filter(|c| goes_on && self.atom(*c).is_some());
+        let earlier = before.and_then(|c| self.atom(c)).map_or("", |atom| &*atom.text);
+        let atom = make(format!("{earlier}{}", self.expanded(typed)).into());
+        let (start, c) = match before {
+            Some(c) => {
+                self.atoms[(c as u32 - FIRST) as usize] = atom;
+                (from - c.len_utf8(), c)
+            }
+            None => match self.new_atom(atom) {
+                Ok(c) => (from, c),
+                // There are too many of them; the text stays.
+                Err(_) => return,
+            },
+        };
+        self.changed();
+        self.changes += 1;
+        self.undo.truncate(self.undo.iter().rposition(|step| step.at < start).map_or(0, |last| last + 1));
+        self.text.replace_range(start..self.cursor, c.encode_utf8(&mut [0; 4]));
+        self.undo.push(Step { at: start, removed: String::new(), inserted: c.len_utf8(), cursor: start });
+        self.cursor = start + c.len_utf8();
     }
 
     /// Replaces everything.

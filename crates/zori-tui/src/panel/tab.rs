@@ -3,6 +3,7 @@
 use crate::panel::feed::Feed;
 use crate::row::Row;
 use crate::state::State;
+use crate::terminal::inline::Voice;
 use crate::wrap::{self, Break};
 
 /// How many rows of a conversation are kept laid out; the pager has all of it.
@@ -100,7 +101,7 @@ pub fn lay_out(state: &mut State, width: u16) {
         if tab.rows.is_empty() && commit.row.spans.is_empty() {
             continue;
         }
-        if commit.prompt {
+        if commit.voice == Voice::Prompt {
             tab.prompt = tab.rows.len();
         }
         tab.rows.push(commit.row);

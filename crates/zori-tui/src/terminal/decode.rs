@@ -85,16 +85,16 @@ impl Decoder {
         if std::mem::take(&mut self.cut) && begins_answer(bytes) {
             self.pending.push(0x1b);
         }
-        if self.paste.is_none() {
-            self.pending.extend_from_slice(bytes);
-        } else {
-            self.pending.extend_from_slice(bytes);
+        self.pending.extend_from_slice(bytes);
+        if self.paste.is_some() {
             self.take_paste(&mut events);
         }
-        while self.paste.is_none() && !self.pending.is_empty() {
-            match step(&self.pending) {
+        // What is taken goes at the end at once: a read may have a hundred thousand keys.
+        let mut taken = 0;
+        while self.paste.is_none() && taken < self.pending.len() {
+            match step(&self.pending[taken..]) {
                 Step::Taken(count, event) => {
-                    self.pending.drain(..count);
+                    taken += count;
                     if matches!(event, Some(TermEvent::Answer(_))) {
                         self.due = self.due.saturating_sub(1);
                     }
@@ -104,15 +104,16 @@ impl Decoder {
                     events.extend(event);
                 }
                 Step::PasteStarts => {
-                    self.pending.drain(..PASTE_START.len());
+                    self.pending.drain(..std::mem::take(&mut taken) + PASTE_START.len());
                     self.paste = Some(Vec::new());
                     self.take_paste(&mut events);
                 }
                 // The first byte alone is dropped: what follows may be text.
-                Step::More if self.pending.len() > LONGEST => _ = self.pending.remove(0),
+                Step::More if self.pending.len() - taken > LONGEST => taken += 1,
                 Step::More => break,
             }
         }
+        self.pending.drain(..taken);
         events
     }
 

@@ -25,13 +25,26 @@ pub struct Caret {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub row: Row,
-    /// Whether a prompt of the user begins here, for the terminal's own keys that walk the prompts (OSC 133).
-    pub prompt: bool,
+    pub voice: Voice,
+}
+
+/// Whose words a row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// Nobody's: it keeps two cells apart.
+    Gap,
+    /// A prompt of the user begins here, for the terminal's own keys that walk the prompts (OSC 133).
+    Prompt,
+    /// The user's, below that.
+    User,
+    Answer,
+    /// The program's.
+    Words,
 }
 
 impl From<Row> for Commit {
     fn from(row: Row) -> Self {
-        Self { row, prompt: false }
+        Self { row, voice: Voice::Words }
     }
 }
 
@@ -77,7 +90,7 @@ impl Inline {
             out.push_str(SYNC);
             self.erase(&mut out);
             for commit in commits {
-                if commit.prompt {
+                if commit.voice == Voice::Prompt {
                     out.push_str("\x1b]133;A\x1b\\");
                 }
                 paint::row(&commit.row, brush.paint, brush.links, &mut out);

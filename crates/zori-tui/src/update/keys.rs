@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Effect, Pasted, complete, confirm, leave, question, queue};
+use crate::composer::LONG;
 use crate::composer::layout::Layout;
 use crate::composer::vim::{Done, Mode};
 use crate::keymap::{Action, Bound};
@@ -23,11 +24,20 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let before = state.keys.last;
     let gap = if state.keys.burst >= LONG_BURST { PIECE_GAP } else { BURST_GAP };
     let fast = before.is_some_and(|before| state.now.saturating_sub(before) <= gap);
+    if !fast {
+        end_burst(state);
+    }
     state.keys.burst = if fast { state.keys.burst + 1 } else { 1 };
     state.keys.last = Some(state.now);
     state.hint = None;
+    let alone = state.options.keymap.find(&[key]);
+    if !matches!(alone, Bound::Action(Action::Interrupt | Action::EndOfInput)) {
+        // It stands between two keys of which the second would have left (KEY-3).
+        state.leaving = None;
+        state.abandoned = false;
+    }
     // In every state (TTY-3).
-    let suspends = state.options.keymap.find(&[key]) == Bound::Action(Action::Suspend);
+    let suspends = alone == Bound::Action(Action::Suspend);
     if suspends && state.keys.chord.is_empty() && state.learning.is_none() {
         return effects.push(Effect::Suspend);
     }
@@ -69,18 +79,17 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     }
     match bound {
         Bound::Action(action) => {
-            if !matches!(action, Action::Interrupt | Action::EndOfInput) {
-                state.leaving = None;
+            if !matches!(action, Action::Submit | Action::Tab) {
+                end_burst(state);
             }
             act(state, action, escaped, effects);
         }
         // A chord that means nothing is not typed; a character without modifiers is.
         Bound::Nothing | Bound::Prefix => {
-            state.leaving = None;
             if let (1, KeyCode::Char(c), Mods::NONE) =
                 (chord.len(), key.code, Mods { shift: false, ..key.mods })
             {
-                state.composer.buffer.insert(c.encode_utf8(&mut [0; 4]));
+                put_in(state, c.encode_utf8(&mut [0; 4]));
                 edited(state, effects);
             }
         }
@@ -92,7 +101,7 @@ fn asks_for_keys(state: &mut State, key: Key, fast: bool) -> bool {
     let question_mark = Mods { shift: false, ..key.mods } == Mods::NONE && key.code == KeyCode::Char('?');
     match std::mem::take(&mut state.shortcuts) {
         // Text that comes so fast is a paste, and the sign was its beginning.
-        true if fast => state.composer.buffer.insert("?"),
+        true if fast => put_in(state, "?"),
         true => return question_mark || key.code == KeyCode::Esc,
         false => {
             let insert = !state.options.vim || state.composer.vim.mode == Mode::Insert;
@@ -110,6 +119,7 @@ fn asks_for_keys(state: &mut State, key: Key, fast: bool) -> bool {
 pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     state.keys.last = Some(state.now);
     state.leaving = None;
+    state.abandoned = false;
     state.shortcuts = false;
     if let Some(asked) = state.questions.front_mut() {
         asked.entered = false;
@@ -208,7 +218,8 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
                 confirm.entered = true;
             } else if pasted {
                 // Where nothing waits for the key, it is a character of what comes as fast as a paste.
-                change(state, effects, |buffer| buffer.insert("\t"));
+                put_in(state, "\t");
+                edited(state, effects);
             } else if state.turn.is_some() {
                 queue::steer(state, effects);
             }
@@ -283,6 +294,34 @@ fn is_unbracketed_paste(state: &State) -> bool {
     state.keys.burst >= BURST && !state.options.brackets_pastes
 }
 
+/// Puts in what a key stands for. Where the terminal does not say what is pasted, what comes as fast as that becomes one piece as a paste does
+/// (CMP-2): what is very long at once, since it is laid out with every frame.
+fn put_in(state: &mut State, text: &str) {
+    let at = state.composer.buffer.cursor();
+    state.composer.buffer.insert(text);
+    if state.options.brackets_pastes {
+        return;
+    }
+    let (from, goes_on) = *state.keys.burst_from.get_or_insert((at, false));
+    if at + text.len() >= from + LONG && state.composer.fold(from, goes_on) {
+        state.keys.burst_from = Some((state.composer.buffer.cursor(), true));
+    }
+}
+
+/// Makes one piece of the keys that came one right after another, if they are so many that they were pasted.
+pub(super) fn end_burst(state: &mut State) {
+    let Some((from, goes_on)) = state.keys.burst_from.take() else { return };
+    if state.keys.burst >= BURST {
+        state.composer.fold(from, goes_on);
+    }
+}
+
+/// Returns when the keys that came one right after another are over, if they may be a paste.
+pub(super) fn burst_ends(state: &State) -> Option<Duration> {
+    let pasted = state.keys.burst_from.is_some() && state.keys.burst >= BURST;
+    state.keys.last.filter(|_| pasted).map(|last| last + BURST_GAP + Duration::from_millis(1))
+}
+
 fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     if state.composer.buffer.raw().ends_with('\\')
         && state.composer.buffer.cursor() == state.composer.buffer.raw().len()
@@ -293,7 +332,7 @@ fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     }
     // What comes as fast as a paste is one, its line ends included.
     if is_unbracketed_paste(state) {
-        state.composer.buffer.insert("\n");
+        put_in(state, "\n");
         return edited(state, effects);
     }
     if state.completion.is_some() && complete::accept_and_run(state, effects) {

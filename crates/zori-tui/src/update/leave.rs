@@ -13,6 +13,9 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// Ctrl-C: the first that fits.
 pub(super) fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
+    if std::mem::take(&mut state.abandoned) {
+        return effects.push(Effect::Die);
+    }
     if let Some(asked) = state.questions.front() {
         let answer = Approval::Reject { reason: None };
         effects.push(Effect::Input(Input::Approve { call: asked.call.clone(), answer }));

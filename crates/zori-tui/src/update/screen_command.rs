@@ -12,7 +12,7 @@ use zori_core::event::NoticeLevel;
 use zori_core::tool::TodoStatus;
 
 /// Returns the command a line begins with, if the screen does it.
-pub(super) fn find<'a, 's>(
+pub(crate) fn find<'a, 's>(
     state: &'s State,
     line: &'a str,
 ) -> Option<(&'s CommandInfo, ScreenCommand, &'a str)> {
@@ -22,7 +22,7 @@ pub(super) fn find<'a, 's>(
 }
 
 /// Runs a line if it is a command of the screen.
-pub(super) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> bool {
+pub(crate) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> bool {
     let Some((_, command, rest)) = find(state, line) else { return false };
     let rest = rest.to_owned();
     match command {
@@ -41,10 +41,10 @@ pub(super) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> b
         ScreenCommand::Editor => effects.push(Effect::Edit(rest)),
         ScreenCommand::Lines => state.begin_lines(&rest),
         ScreenCommand::Todo => todo(state),
-        ScreenCommand::Show => match number(&rest) {
-            Some(number) if state.transcript.has(number) => show(state, number, effects),
-            Some(number) => say(state, &format!("There is no cell {number}.")),
-            None => say(state, "`/show N` opens the cell with this number; Ctrl-O opens all of them."),
+        ScreenCommand::Show => match shown(state, &rest) {
+            Ok((number, Some(file))) => effects.push(Effect::ShowFile { number, file }),
+            Ok((number, None)) => open_pager(state, Some(number)),
+            Err(why) => say(state, &why),
         },
         ScreenCommand::Find => {
             open_pager(state, None);
@@ -59,7 +59,7 @@ fn number(text: &str) -> Option<u32> {
     text.trim_start_matches('#').parse().ok()
 }
 
-fn say(state: &mut State, text: &str) {
+pub(crate) fn say(state: &mut State, text: &str) {
     state.transcript.notice(NoticeLevel::Info, text);
 }
 
@@ -215,12 +215,15 @@ fn keys(state: &mut State, wanted: &str) {
     state.transcript.rows(rows);
 }
 
-/// Opens a cell: in the pager over all of them, or the file that has all of what it printed (TRN-3).
-fn show(state: &mut State, number: u32, effects: &mut Vec<Effect>) {
-    match state.transcript.numbered(number).and_then(|entry| entry.cell.file()) {
-        Some(file) => effects.push(Effect::ShowFile { number, file: file.to_owned() }),
-        None => open_pager(state, Some(number)),
+/// Returns the cell that `/show` names, and the file that has all of what it printed, if there is one (TRN-3).
+pub(crate) fn shown(state: &State, what: &str) -> Result<(u32, Option<String>), String> {
+    let number =
+        number(what).ok_or("`/show N` opens the cell with this number; `/history` opens all of them.")?;
+    if !state.transcript.has(number) {
+        return Err(format!("There is no cell {number}."));
     }
+    let file = state.transcript.numbered(number).and_then(|entry| entry.cell.file());
+    Ok((number, file.map(str::to_owned)))
 }
 
 /// Opens the pager over all cells, or at one of them.

@@ -14,6 +14,7 @@ use super::*;
 use crate::cell::Signs;
 use crate::chat;
 use crate::commands::CommandInfo;
+use crate::composer::LONG;
 use crate::keymap::Keymap;
 use crate::keys::Key;
 use crate::state::{Facts, Options};
@@ -656,7 +657,8 @@ fn a_long_paste_key_by_key() {
             stage.key_now(if c == ' ' { "space" } else { &key });
         }
         let buffer = &stage.state.composer.buffer;
-        assert_eq!(buffer.raw(), format!("{start}{word}{text}"));
+        assert_eq!(buffer.text(), format!("{start}{word}{text}"));
+        assert!(buffer.raw().len() <= LONG, "what is laid out with every frame stays short");
         assert_eq!(buffer.kept_for_undo(), 0, "nothing was taken out");
         let due = (stage.now - began).as_millis() / KEEP_AFTER.as_millis() + 1;
         let made = stage.state.draft.made.get();
@@ -665,6 +667,9 @@ fn a_long_paste_key_by_key() {
         assert!(asked <= 5_000, "{start}: {asked} searches for what is no name of a file any more");
         stage.wait(1000);
         assert_eq!(stage.state.draft.kept.text, format!("{start}{word}{text}"));
+        assert_eq!(stage.state.composer.buffer.raw().chars().count(), 1, "it is one piece, as any paste is");
+        stage.key("ctrl+_");
+        assert_eq!(stage.text(), "", "and taken back as one");
     }
 }
 
@@ -813,4 +818,69 @@ fn several_lines() {
     stage.state.begin_lines("z");
     stage.key("ctrl+c");
     assert!(!stage.state.several_lines && stage.text().is_empty());
+}
+
+/// KEY-3: Ctrl-C twice on nothing leaves, within two seconds and with no key between.
+#[test]
+fn control_c_twice() {
+    for (between, leaves) in
+        [(0, true), (50, true), (500, true), (1_999, true), (2_000, false), (2_500, false)]
+    {
+        let mut stage = stage();
+        stage.wait(1000).key_now("ctrl+c");
+        assert_eq!(stage.state.hint.as_ref().map(|hint| hint.text.as_str()), Some("Ctrl-C again leaves"));
+        stage.wait(between).key_now("ctrl+c");
+        let wanted = if leaves { vec![Effect::Leave] } else { none() };
+        assert_eq!(stage.effects(), wanted, "{between} ms");
+    }
+    for key in ["x", "left", "esc", "ctrl+o", "ctrl+r", "?"] {
+        let mut stage = stage();
+        stage.wait(1000).key_now("ctrl+c").wait(100).key_now(key).wait(100).key_now("ctrl+c");
+        assert!(!stage.effects().contains(&Effect::Leave), "{key} stands between them");
+    }
+}
+
+/// KEY-3: a turn is stopped once, given up after three seconds, and only then does one more end the program.
+#[test]
+fn control_c_in_a_turn() {
+    let stop = || Effect::Input(Input::Cancel(CancelCause::User));
+    let mut stage = stage();
+    stage.turn().wait(1000).key_now("ctrl+c");
+    assert_eq!((stage.effects(), stage.state.queue.held), (vec![stop()], true));
+    stage.wait(500).key_now("ctrl+c").wait(2_499);
+    assert_eq!(stage.effects(), none(), "it has been told");
+    stage.wait(1);
+    assert_eq!(stage.effects(), [Effect::Abandon]);
+    stage.wait(5_000);
+    assert_eq!(stage.effects(), none(), "once");
+    stage.key_now("ctrl+c");
+    assert_eq!(stage.effects(), [Effect::Die]);
+}
+
+/// KEY-3: where a turn was given up, Ctrl-C as the next key ends the program; any other key says that it goes on.
+#[test]
+fn control_c_after_a_turn_was_given_up() {
+    let mut stage = stage();
+    stage.state.abandoned = true;
+    stage.wait(60_000).key_now("ctrl+c");
+    assert_eq!(stage.effects(), [Effect::Die]);
+    stage.state.abandoned = true;
+    stage.wait(50).key_now("x").wait(50).key_now("ctrl+c");
+    assert_eq!((stage.effects(), stage.text().as_str()), (none(), ""), "the draft is put away");
+}
+
+/// ACC-2: with reduced motion the sign stands still, and seconds change every ten, whatever else is drawn meanwhile.
+#[test]
+fn reduced_motion() {
+    let mut stage = stage();
+    stage.state.options.motion = false;
+    stage.turn();
+    let shown = |stage: &Stage| {
+        let turn = stage.state.turn.as_ref().expect("a turn runs");
+        crate::status::status(&stage.state, turn, 80).text()
+    };
+    stage.wait(9_900);
+    assert_eq!(shown(&stage), "✶ Waiting for opus-5-5 0s · Esc stops");
+    stage.wait(5_000);
+    assert_eq!(shown(&stage), "✶ Waiting for opus-5-5 10s · Esc stops");
 }

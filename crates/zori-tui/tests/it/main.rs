@@ -5,6 +5,7 @@ mod hostile;
 mod key_states;
 mod pager;
 mod panel;
+mod plain;
 mod resize;
 mod screens;
 mod stage;

@@ -71,10 +71,13 @@ fn read(server: &ModelServer) -> Vec<String> {
 #[track_caller]
 fn conversation(pty: Pty) -> String {
     let shown = over(pty);
-    let lines =
-        shown.lines().filter(|line| !line.starts_with("Context ready") && !line.contains("Running shell"));
-    let lines = lines.map(|line| if line.starts_with("ok=true ") { "ok=true, as $ME" } else { line });
-    lines.collect::<Vec<_>>().join("\n")
+    let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with("· Context ready")).collect();
+    let settled = |(at, line): (usize, &&str)| match at.checked_sub(1).map(|before| lines[before]) {
+        _ if line.starts_with("ok=true ") => "ok=true, as $ME".to_owned(),
+        Some(before) if before.starts_with("● $ whoami") => "  $ME".to_owned(),
+        _ => (*line).to_owned(),
+    };
+    lines.iter().enumerate().map(settled).collect::<Vec<_>>().join("\n")
 }
 
 /// UI-8a: shown, switched on with a warning, off again, and what makes no sense is refused. A change of the mode does not take the switch back.
@@ -109,22 +112,28 @@ fn security() {
     Shell commands: off
     `/security MODE` changes the mode, `/security shell` switches shell commands; both hold until the chat ends
     you> run it
-    Tool requested: shell command="whoami"
-    Tool denied: shell: shell commands are off (`allow_shell` is false). The tools that read, search and edit files are still there.
-    ok=false "shell commands are off (`allow_shell` is false). The tools that read, search and edit files are still there."
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    ⊘ $ whoami: shell commands are off (`allow_shell` is false)  #1
+    ok=false "shell commands are off (allow_shell is false). The tools that read, search and edit files are still there."
     you> /security shell
     Shell commands: on
     Warning: the model may run shell commands in the mode balanced until the chat ends
     you> run it
-    Tool requested: shell command="whoami"
-    Tool finished: shell exit=0
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    ✶ Running $ whoami  #2
+    ● $ whoami  exit 0 · T  #2
+      $ME
+    ✶ Waiting for agent-zero
     ok=true, as $ME
     you> /mode balanced
     Mode: balanced (`/mode`): reads run, changes ask
     Commands of this chat run outside a sandbox, since it was switched off
     you> run it
-    Tool requested: shell command="whoami"
-    Tool finished: shell exit=0
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    ✶ Running $ whoami  #3
+    ● $ whoami  exit 0 · T  #3
+      $ME
+    ✶ Waiting for agent-zero
     ok=true, as $ME
     you> /security shell off
     Shell commands: off
@@ -142,6 +151,7 @@ fn security() {
     Shell commands are off in it; `security.allow_shell = true` in the config file switches them on
     `/mode NAME` changes it: paranoid, balanced, god_mode
     you> go on
+    ✶ Waiting for agent-zero · Ctrl-C stops
     answer 7
     you> :q
     Goodbye!
@@ -173,7 +183,7 @@ fn observer() {
     for (n, line) in lines.iter().enumerate() {
         type_line(&mut pty, n + 1, line);
     }
-    insta::assert_snapshot!(conversation(pty), @r#"
+    insta::assert_snapshot!(conversation(pty), @r"
     zori chat (type :q to quit)
     Model: agent-zero
     you> /observer
@@ -181,15 +191,18 @@ fn observer() {
     Kept for other clients, without effect here: type agent_zero, provider agent_zero, model small, endpoint none, path none
     `/observer on|off|automatic|always|manual` changes it until the program ends
     you> one
+    ✶ Waiting for agent-zero · Ctrl-C stops
     answer 1
     you> /ai_observer always
     Observer: on, with every prompt
     you> two
-    Observer summary ready: files=0, workspace=0B, previews=[], hash=empty
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · Observer summary ready: files=0, workspace=0B, previews=[], hash=empty
     answer 2
     you> /observer off
     Observer: off
     you> three
+    ✶ Waiting for agent-zero · Ctrl-C stops
     answer 3
     you> /observer x
     Error: `/observer x` means nothing
@@ -197,7 +210,7 @@ fn observer() {
     you> :q
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     assert_eq!(
         read(&server),
         ["one | security_mode: balanced | - shell(command) [disabled]", "two | observer", "three"]
@@ -271,22 +284,25 @@ fn upload() {
     for (n, line) in lines.iter().enumerate() {
         type_line(&mut pty, n + 1, line);
     }
-    insta::assert_snapshot!(conversation(pty), @r#"
+    insta::assert_snapshot!(conversation(pty), @r"
     zori chat (type :q to quit)
     Model: agent-zero
     you> /upload notes.txt
     Copied to uploads/notes.txt
     you> none
+    ✶ Waiting for agent-zero · Ctrl-C stops
     answer 1
     you> /upload --send notes.txt
     Copied to uploads/notes-1.txt; it goes with the next prompt (6 bytes)
     you> /upload --send raw.bin
     Copied to uploads/raw.bin; it goes with the next prompt (2 bytes)
     you> both
-    With the prompt goes notes-1.txt (6 bytes)
-    With the prompt goes raw.bin (2 bytes)
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · With the prompt goes notes-1.txt (6 bytes)
+    · With the prompt goes raw.bin (2 bytes)
     answer 2
     you> none again
+    ✶ Waiting for agent-zero · Ctrl-C stops
     answer 3
     you> /upload --send gone.txt
     Error: File not found: gone.txt
@@ -295,7 +311,7 @@ fn upload() {
     you> :q
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     assert_eq!(
         read(&server),
         ["none", "both | \"notes-1.txt\" \"YWxwaGEK\" | \"raw.bin\" \"AP8=\"", "none again"]

@@ -81,7 +81,7 @@ fn in_the_line_chat() {
     for (n, line) in lines.iter().enumerate() {
         type_line(&mut pty, n + 1, line);
     }
-    insta::assert_snapshot!(over(pty), @r#"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: agent-zero
     you> /project
@@ -91,19 +91,23 @@ fn in_the_line_chat() {
     Agent: default
     `/agent NAME` goes on with another one; there are: default, brief, loud
     you> one
-    Context ready (default/default): files=0, workspace=0B, context=1234B, previews=[], hash=empty
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · Context ready (default/default): files=0, workspace=0B, context=1234B, previews=[], hash=empty
     answer 1
     you> /agent loud
     Agent: loud; the server is told with the next prompt
     you> two
-    Context ready (default/loud): files=0, workspace=0B, context=1239B, previews=[], hash=empty
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · Context ready (default/loud): files=0, workspace=0B, context=1239B, previews=[], hash=empty
     answer 2
     you> three
+    ✶ Waiting for agent-zero · Ctrl-C stops
     answer 3
     you> /project careful
     Project: careful
     you> four
-    Context ready (careful/brief): files=0, workspace=0B, context=1253B, previews=[], hash=empty
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · Context ready (careful/brief): files=0, workspace=0B, context=1253B, previews=[], hash=empty
     answer 1
     you> /project nope
     Error: there is no project `nope` in the config file
@@ -114,12 +118,13 @@ fn in_the_line_chat() {
     you> /project default
     Project: default
     you> five
-    Context ready (default/default): files=0, workspace=0B, context=1234B, previews=[], hash=empty
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · Context ready (default/default): files=0, workspace=0B, context=1234B, previews=[], hash=empty
     answer 1
     you> :q
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     assert_eq!(told(&server).join("\n"), TOLD);
 }
 

@@ -39,11 +39,11 @@ fn no_and_yes() {
     reply(&mut pty, 2, "n use write\r");
     reply(&mut pty, 3, "y\r");
     type_line(&mut pty, 2, ":q");
-    insta::assert_snapshot!(over(pty), @r#"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> go
-    Tool requested: bash command="touch made"
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     ? bash: mode default asks about XF: A plain file operation by the shell, inside the workspace
       in $WORK
       | touch made
@@ -58,7 +58,7 @@ fn no_and_yes() {
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
     [A]pprove / [R]eject / [E]xplain? n use write
-    Tool denied: bash: The user rejected this call: use write
+    ⊘ $ touch made: you said no  #1
     ? write: mode default asks about W: Creates or edits inside a workspace root
       change $WORK/a.txt
       | @@ -1 +1 @@
@@ -69,12 +69,17 @@ fn no_and_yes() {
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
     [A]pprove / [R]eject / [E]xplain? y
-    ⚙ Running write... Done. (X.XXs)
+    ✶ Running Write a.txt  #2
+    ● Edit a.txt  +1 -1  T  #2
+        1 - old
+        1 + new
+    ✶ Waiting for claude-sonnet-5-5
     Done.
+    ✓ T · 1 file +1 -1 · /diff /undo
     you> :q
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     insta::assert_snapshot!(model.request(1).conversation(), @r#"
     user: go
     assistant: tool_use t1 bash {"command":"touch made"}
@@ -176,8 +181,9 @@ fn an_interrupt_is_no() {
     type_line(&mut pty, 3, "three");
     type_line(&mut pty, 4, ":q");
     let screen = over(pty);
-    assert_eq!(screen.matches("^C Interrupted.").count(), 2, "{screen}");
-    assert!(screen.ends_with("you> three\nHi.\nyou> :q\nGoodbye!\n[exit status: 0]"), "{screen}");
+    assert_eq!(screen.matches("\n■ Stopped after T\n").count(), 2, "{screen}");
+    let end = "you> three\n✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops\nHi.\nyou> :q\nGoodbye!\n[exit status: 0]";
+    assert!(screen.ends_with(end), "{screen}");
     assert_eq!(model.count(), 3);
     assert!(!world.work().join("made").exists());
 }

@@ -33,23 +33,26 @@ fn a_conversation() {
     type_line(&mut pty, 2, "");
     type_line(&mut pty, 3, "thanks");
     type_line(&mut pty, 4, ":q");
-    insta::assert_snapshot!(over(pty), @r#"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     Session: $SESSION
     you> look
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Looking.
-    Tool requested: bash command="echo hi"
-    ⚙ Running bash... Done. (X.XXs)
-    Tool finished: bash exit=0
+    ✶ Running $ echo hi  #1
+    ● $ echo hi  exit 0 · T  #1
+      hi
+    ✶ Waiting for claude-sonnet-5-5
     It says hi.
     you>
     you> thanks
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Bye.
     you> :q
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     insta::assert_snapshot!(model.request(2).conversation(), @r#"
     user: look
     assistant: Looking.
@@ -89,9 +92,11 @@ fn control_c_during_a_turn() {
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> one
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     ^C
-    ^C Interrupted.
+    ■ Stopped after T
     you> two
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Here.
     you> :q
     Goodbye!
@@ -115,6 +120,7 @@ fn control_c_at_the_prompt() {
     you> not this
     (Ctrl-C again, Ctrl-D or :q to quit)
     you> but this
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Hi.
     you>
     (Ctrl-C again, Ctrl-D or :q to quit)
@@ -135,18 +141,20 @@ fn an_error_of_the_provider() {
     type_line(&mut pty, 1, "one");
     type_line(&mut pty, 2, "two");
     type_line(&mut pty, 3, "/exit");
-    insta::assert_snapshot!(over(pty), @r#"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> one
-    Error [http_status]: HTTP 400: no
-      Details: {"error":{"message":"no","type":"invalid_request_error"},"type":"error"}
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    ✗ HTTP 400: no
+      /model takes another · details: /show 1
     you> two
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Better.
     you> /exit
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     assert_eq!(model.request(1).conversation(), "user: two\n");
 }
 
@@ -166,7 +174,9 @@ fn without_a_key() {
     Hint: a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`
     Hint: `zori demo` shows what this program does without a key
     you> hi
-    Error [auth]: ANTHROPIC_API_KEY is not set
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    ✗ ANTHROPIC_API_KEY is not set
+      /login stores a key · set ANTHROPIC_API_KEY to your Anthropic key
     you> /quit
     Goodbye!
     [exit status: 0]
@@ -207,15 +217,16 @@ fn slash_commands() {
     type_line(&mut pty, 9, "/hlep me");
     type_line(&mut pty, 10, "/etc/hosts is what?");
     type_line(&mut pty, 11, "/quit");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> /history
-    Nothing has been said yet.
+    · Nothing has been said yet.
     you> hi
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Hello.
     you> /history
-    you> hi
+    › hi
     Hello.
     you> /model
     Model: claude-sonnet-5-5
@@ -240,62 +251,101 @@ fn slash_commands() {
     Turns:        1
     Cost:         $0.000070
     you> /help
-      /help             Show these commands
-      /exit, /quit      Leave the chat (also :q, Ctrl-D)
-      /new [TITLE]      Start a new session
-      /clear            Clear the screen and start a new session
-      /resume [ID]      Go on with another session
-      /rename TITLE     Give this session a title of your own
-      /fork             Go on in a copy of this session
-      /cd FOLDER        Go on in another folder
-      /history          Show this conversation
-      /compact [FOCUS]  Summarise older messages; undo: take that back
-      /recap            Sum this session up: decisions, facts, open questions
-      /loop [PROMPT]    Ask after every turn whether to continue
-      /plan [GOAL]      Have the model propose steps, and carry them out; also list, status, resume, cancel
-      /schedule [ARGS]  List the scheduled jobs of this project; also add, show, rm
-      /export [FILE]    Write this conversation to a file: .md, .json or .html
-      /undo [N|#CELL]   Take the last turns back: files and conversation
-      /redo             Take the last undo back
-      /rewind [TURN]    List the turns, or go back to before one; behind it: files, chat
-      /diff [TURN]      Show what the last turn changed; session: all of them
-      /review [REF]     Review uncommitted changes, or what a branch or commit changed
-      /model [NAME]     Show or change the model
-      /provider [NAME]  Show the provider, or go on with the default model of another
-      /project [NAME]   Show the projects of the config file, or go on with one, in a new session
-      /agent [NAME]     Show the agent profiles, or tell an Agent Zero server another one
-      /effort [LEVEL]   Show or change how much the model thinks
-      /login [PROVIDER] Store a key, or log in, and go on with it
-      /mode [NAME]      Show or change the permission mode; --save behind it keeps it for later chats
-      /security [MODE|shell] Show the mode and whether shell commands may run, or change either for this chat
-      /permissions      Show the mode and the rules, and where they come from
-      /config           Show each setting that is set, and where it comes from
-      /init             Have the model write AGENTS.md for this project
-      /image PATH       Show the model an image with the next prompt, or with words behind the path
-      /upload [--send] PATH Copy a file into the folder uploads/ of this project; --send: to an Agent Zero server, too
-      /ml [TEXT]        Write several lines; an empty one sends them as one message
-      /observer, /ai_observer [info|on|off|MODE] Show or change the summary of the workspace that an Agent Zero server is sent
-      /agents           List the sub-agents that were described
-      /skills           List the skills and the custom commands
-      /skill NAME [TASK] Have the model follow a skill
-      /hooks            List the programs that are told what happens
-      /jobs [kill ID]   List the commands that run in the background, or end one
-      /mcp [reconnect|enable|disable|login|logout|log NAME] List the MCP servers, or change one
-      /status           Show model, session, root, sandbox and usage
-      /context          Show how much of the model's window is used, and by what
-      /doctor           Check that everything is there that a run needs
-      /memory [WORDS]   Find what was said in earlier sessions of this project; without words: list it
-      /graph [NAME]     Show what is known of things in this project, and what sessions were about
-      /index [WORDS]    Find code in the project's index, `build` or `clear` it; without words: how much is indexed
-      /log [N]          Show what was decided and what ran, from the audit log
-      /debug-dump [off] Write every request, response and tool result to a file, or stop doing so
-      /feedback         Put together a folder that helps to understand a problem; nothing is sent
-      /demo             Watch a scripted model at work; needs no key
-      /cost             Show tokens, cache hits and money of this session
-    Alt-Enter, Ctrl-J or a backslash at the end of a line starts another one; Tab completes.
+    Session
+      /exit                 Leave the chat (also :q, Ctrl-D)
+      /new [TITLE]          Start a new session
+      /clear                Clear the screen and start a new session
+      /resume [ID]          Go on with another session
+      /rename TITLE         Give this session a title of your own
+      /fork                 Go on in a copy of this session
+      /cd FOLDER            Go on in another folder
+      /compact [FOCUS]      Summarise older messages; undo: take that back
+      /recap                Sum this session up: decisions, facts, open questions
+      /loop [PROMPT]        Ask after every turn whether to continue
+      /export [FILE]        Write this conversation to a file: .md, .json or .html
+      /demo                 Watch a scripted model at work; needs no key
+      /help                 Show these commands
+      /history              Show all of this conversation
+      /btw QUESTION         Ask beside the conversation
+    Look
+      /undo [N|#CELL]       Take the last turns back: files and conversation
+      /redo                 Take the last undo back
+      /rewind [TURN]        List the turns, or go back to before one; behind it:
+                            files, chat
+      /diff [TURN]          Show what the last turn changed; session: all of them
+      /review [REF]         Review uncommitted changes, or what a branch or commit
+                            changed
+      /jobs [kill ID]       List the commands that run in the background, or end
+                            one
+      /mcp [reconnect|enable|disable|login|logout|log NAME] List the MCP servers,
+                            or change one
+      /show N               Open the cell with this number
+      /copy [N|code]        Copy the last answer, its last code, or a cell
+      /find [WORDS]         Search all cells
+      /todo                 Show the task list
+      /rerun N              Run the command of the cell with this number again
+    Configuration
+      /model [NAME]         Show or change the model
+      /provider [NAME]      Show the provider, or go on with the default model of
+                            another
+      /project [NAME]       Show the projects of the config file, or go on with
+                            one, in a new session
+      /agent [NAME]         Show the agent profiles, or tell an Agent Zero server
+                            another one
+      /effort [LEVEL]       Show or change how much the model thinks
+      /login [PROVIDER]     Store a key, or log in, and go on with it
+      /mode [NAME]          Show or change the permission mode; --save behind it
+                            keeps it for later chats
+      /security [MODE|shell] Show the mode and whether shell commands may run, or
+                            change either for this chat
+      /permissions          Show the mode and the rules, and where they come from
+      /config               Show each setting that is set, and where it comes from
+      /theme NAME           Change the colours
+      /keys [ACTION|KEY|?]  List what keys do; give an action another key; say what
+                            a key does
+    Context
+      /init                 Have the model write AGENTS.md for this project
+      /image PATH           Show the model an image with the next prompt, or with
+                            words behind the path
+      /upload [--send] PATH Copy a file into the folder uploads/ of this project;
+                            --send: to an Agent Zero server, too
+      /observer [info|on|off|MODE] Show or change the summary of the workspace that
+                            an Agent Zero server is sent
+      /context              Show how much of the model's window is used, and by
+                            what
+      /ml [TEXT]            Write several lines; an empty one sends them
+    Planning
+      /plan [GOAL]          Have the model propose steps, and carry them out; also
+                            list, status, resume, cancel
+      /schedule [ARGS]      List the scheduled jobs of this project; also add,
+                            show, rm
+    Integration
+      /agents               List the sub-agents that were described
+      /skills               List the skills and the custom commands
+      /skill NAME [TASK]    Have the model follow a skill
+      /hooks                List the programs that are told what happens
+      /editor               Write the next prompt in $VISUAL or $EDITOR
+    Debugging
+      /status               Show model, session, root, sandbox and usage
+      /doctor               Check that everything is there that a run needs
+      /log [N]              Show what was decided and what ran, from the audit log
+      /debug-dump [off]     Write every request, response and tool result to a
+                            file, or stop doing so
+      /feedback             Put together a folder that helps to understand a
+                            problem; nothing is sent
+      /cost                 Show tokens, cache hits and money of this session
+    Memory
+      /memory [WORDS]       Find what was said in earlier sessions of this project;
+                            without words: list it
+      /graph [NAME]         Show what is known of things in this project, and what
+                            sessions were about
+      /index [WORDS]        Find code in the project's index, `build` or `clear`
+                            it; without words: how much is indexed
+    Alt-Enter or Ctrl-J starts another line; @ completes files; /keys lists keys
     you> /hlep me
     Unknown command /hlep; did you mean /help? (/help shows them all)
     you> /etc/hosts is what?
+    ✶ Waiting for claude-sonnet-4-5 · Ctrl-C stops
     Other.
     you> /quit
     Goodbye!
@@ -327,24 +377,29 @@ fn other_sessions() {
     Model: claude-sonnet-5-5
     Session: first
     you> hi
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     One.
     you> /new
     Session: $SESSION
     you> hello
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Two.
     you> /resume nope
     Session 'nope' is empty or not found.
     you> /resume
     Session: first
     Loaded 2 previous messages
+    › hi
+    One.
     you> again
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Three.
     you> /resume first
     This is the session you are in.
     you> /clear
     Session: $SESSION
     you> /history
-    Nothing has been said yet.
+    · Nothing has been said yet.
     you> :q
     Goodbye!
     [exit status: 0]
@@ -413,7 +468,8 @@ fn completion() {
     type_line(&mut pty, 3, ":q");
     let text = over(pty);
     assert!(text.contains("Messages: 2\n"), "{text}");
-    assert_eq!(model.request(0).conversation(), "user: see @src/lonely.rs\n");
+    let along = "user: The user refers to this file, as it is now: src/lonely.rs\n```\n\n```\n";
+    assert_eq!(model.request(0).conversation(), format!("user: see @src/lonely.rs\n{along}"));
 }
 #[test]
 fn a_resumed_session() {
@@ -436,7 +492,10 @@ fn a_resumed_session() {
     Loaded AGENTS.md from:
       - $WORK/AGENTS.md
     Loaded 2 previous messages
+    › before
+    ok
     you> still there?
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Yes.
     you> :q
     Goodbye!
@@ -469,7 +528,7 @@ fn control_characters_are_made_visible() {
     type_line(&mut pty, 1, "hi");
     type_line(&mut pty, 2, ":q");
     let drawn = pty.finish().1;
-    assert!(drawn.contains("a\\x1b]0;title\\x07b\\x1b[31mc\r\n"), "{drawn}");
+    assert!(drawn.contains("a‹U+001B›]0;title‹U+0007›b‹U+001B›[31mc\r\n"), "{drawn}");
 }
 
 /// Runs the chat below a shell that says afterwards whether the terminal is as before.
@@ -527,8 +586,7 @@ fn sigterm_during_a_turn() {
     Model: claude-sonnet-5-5
     Session: s
     you> hi
-
-    ^C Interrupted.
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     [exit status: 143]
     ");
     assert!(saved(&world, "s").ends_with(
@@ -555,7 +613,8 @@ fn the_end_of_its_time() {
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> hi
-    Error: The time for this command is over (`--timeout`)
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    ✗ The time for this command is over (`--timeout`)
     [exit status: 10]
     ");
 }

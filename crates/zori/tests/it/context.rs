@@ -160,13 +160,14 @@ fn by_hand_in_the_chat() {
         .filter(|line| !line.starts_with("yyyy"))
         .collect::<Vec<_>>()
         .join("\n");
-    insta::assert_snapshot!(screen, @"
+    insta::assert_snapshot!(screen, @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> /compact
-    Nothing to compact: the conversation is short
+    ✶ Compacting · Ctrl-C stops
+    · Nothing to compact: the conversation is short
     you> one
-    LONG
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     you> /cost
     Input:        10 tokens
     Output:       1500 tokens
@@ -176,12 +177,15 @@ fn by_hand_in_the_chat() {
     Turns:        1
     Cost:         $0.015023
     you> /compact the end
-    Context: summarised the 2 oldest messages, about 1540 -> 734 tokens
+    ✶ Compacting · Ctrl-C stops
+    ── summarised the 2 oldest messages, about 1540 -> 734 tokens
     you> two
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Two.
     you> /compact undo
-    Context: took the last compaction back, about 15 -> 1493 tokens
+    ── took the last compaction back, about 15 -> 1493 tokens
     you> three
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Three.
     you> :q
     Goodbye!

@@ -185,25 +185,28 @@ fn in_the_chat() {
     type_line(&mut pty, 4, "hi again");
     type_line(&mut pty, 5, "and again");
     type_line(&mut pty, 6, ":q");
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r#"
     zori chat (type :q to quit)
     Model: claude-haiku-4-5
     you> hi
+    ✶ Waiting for claude-haiku-4-5 · Ctrl-C stops
     One.
     you> /new
     you> /model claude-next
     Error: the price of `claude-next` is not known, so that a budget cannot be kept
     Hint: use another model, or leave the budget out (`--max-budget-usd`, `max_budget_usd`, `cost.max_daily_usd`)
-    Hint: say what it costs in a table `[models.\"PROVIDER:MODEL\"]` of the config file or in `prices.toml`, or set `allow_unpriced`
+    Hint: say what it costs in a table `[models."PROVIDER:MODEL"]` of the config file or in `prices.toml`, or set `allow_unpriced`
     Hint: `--max-tokens-total N` limits tokens instead
     you> hi again
+    ✶ Waiting for claude-haiku-4-5 · Ctrl-C stops
     Two.
     you> and again
-    Error: Reached the budget of $0.000050: $0.000070 spent (`--max-budget-usd`)
+    ✶ Waiting for claude-haiku-4-5 · Ctrl-C stops
+    ✗ Reached the budget of $0.000050: $0.000070 spent (`--max-budget-usd`)
     you> :q
     Goodbye!
     [exit status: 0]
-    ");
+    "#);
     assert_eq!(model.count(), 2);
 }
 

@@ -78,24 +78,27 @@ fn fr_007_a_loop_in_the_line_chat() {
             &format!("Continue? [y/N] {word}"),
         )
     });
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> /loop a
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     One.
     Continue? [y/N] y
     you> b
-    Error [http_status]: HTTP 429: Too many requests
-      Details: {"error":{"message":"Too many requests","type":"rate_limit_error"},"type":"error"}
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    ✗ HTTP 429: Too many requests
+      /model takes another · details: /show 1
     Continue? [y/N] maybe
     Continue? [y/N] Yes
     you> c
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Three.
     Continue? [y/N]
     you> :q
     Goodbye!
     [exit status: 0]
-    "#);
+    ");
     check_conversation(&model);
 }
 
@@ -184,12 +187,13 @@ fn fr_009_a_recap_in_the_line_chat() {
     for (prompt, line) in (1..).zip(["/recap", "first", "/recap", "/recap", "second", ":q"]) {
         type_line(&mut pty, prompt, line);
     }
-    insta::assert_snapshot!(over(pty), @"
+    insta::assert_snapshot!(over(pty), @r"
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> /recap
     No turns in session
     you> first
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     One.
     you> /recap
     Decisions:
@@ -203,6 +207,7 @@ fn fr_009_a_recap_in_the_line_chat() {
     you> /recap
     Recap failed: HTTP 400: no recap today
     you> second
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Two.
     you> :q
     Goodbye!

@@ -55,6 +55,7 @@ mod own_models;
 mod owner_criteria;
 mod paths;
 mod permissions;
+mod plain_chat;
 mod plans;
 mod policy;
 mod processes;

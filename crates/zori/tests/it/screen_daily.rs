@@ -308,3 +308,53 @@ fn themes_titles_and_folders() {
     ");
     assert!(model.request(1).json().to_string().contains("/sub"), "the model is told where it is");
 }
+
+/// RSM-3: a model that was asked for gives the session its title, beside the conversation; what it costs counts, at its own price.
+#[test]
+fn a_model_gives_the_title() {
+    let (world, model) = with_model([
+        anthropic::text("It subtracts."),
+        anthropic::text("\"Repair the sum.\""),
+        anthropic::text("Yes."),
+    ]);
+    world
+        .write(world.base().join("config.toml"), "[session]\ntitle_model = \"anthropic:claude-haiku-4-5\"\n");
+    let mut pty = start(&world, &[]);
+    say(&mut pty, "why does add() fail?");
+    see(&mut pty, "It subtracts.");
+    wait::until("the title", || pty.drawn().contains("\x1b]2;Repair the sum – zori"));
+    let asked = model.request(1);
+    assert_eq!(asked.json()["model"], "claude-haiku-4-5");
+    assert!(asked.json()["tools"].as_array().is_none_or(Vec::is_empty), "it can do nothing");
+    say(&mut pty, "is it so?");
+    see(&mut pty, "Yes.");
+    assert_eq!(model.count(), 3, "it is asked once");
+    insta::assert_snapshot!(model.request(2).conversation(), @r"
+    user: why does add() fail?
+    assistant: It subtracts.
+    user: is it so?
+    ");
+    pty.send("\x04");
+    assert!(pty.ended().0.success());
+    let listed = world.run(&["sessions", "list"]).to_string();
+    assert!(listed.contains("Repair the sum"), "{listed}");
+}
+
+/// The same where it fails: nobody hears of it, and the title is the one of the rule.
+#[test]
+fn a_title_that_no_model_gives() {
+    let (world, model) = with_model([
+        anthropic::text("It subtracts.").reply(),
+        anthropic::http_error(400, "invalid_request_error", "no"),
+        anthropic::text("Yes.").reply(),
+    ]);
+    world.write(world.base().join("config.toml"), "[session]\ntitle_model = \"claude-haiku-4-5\"\n");
+    let mut pty = start(&world, &[]);
+    say(&mut pty, "why does add() fail?");
+    see(&mut pty, "It subtracts.");
+    model.wait_for_requests(2);
+    say(&mut pty, "is it so?");
+    see(&mut pty, "Yes.");
+    assert!(rows(&pty).iter().all(|row| !row.contains('✗')), "{:#?}", rows(&pty));
+    assert!(pty.drawn().contains("\x1b]2;why does add() fail? – zori"), "{:?}", pty.drawn());
+}

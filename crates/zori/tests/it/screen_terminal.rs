@@ -325,9 +325,10 @@ fn two_hundred_lines_are_pasted_whole() {
         let mut person = Person::open(&world, &["--no-save"]);
         let text = lines.join(end);
         match bracketed {
-            true => person.keys(&format!("\x1b[200~{text}\x1b[201~")).sees("[200 lines pasted]"),
-            false => person.keys(&text).sees("line 199"),
+            true => person.keys(&format!("\x1b[200~{text}\x1b[201~")),
+            false => person.keys(&text),
         };
+        person.sees("[200 lines pasted]");
         person.pauses(100).keys("\r").sees("Read.");
         let sent = model.request(0).messages();
         let sent = sent[0]["content"].as_str().map_or_else(|| sent[0]["content"][0]["text"].as_str(), Some);
@@ -435,4 +436,34 @@ fn a_theme_of_ones_own() {
     let mut person = Person::open(&world, &["--no-save"]);
     let drawn = person.leaves();
     assert!(drawn.contains("38;2;10;11;0m"), "the primary colour of the file: {drawn:?}");
+}
+
+/// KEY-3: a turn that does not end when it is stopped is given up after three seconds, and the conversation goes on without it.
+#[test]
+fn a_turn_that_does_not_end() {
+    let (mut world, model) = with_model([Reply::stall(), anthropic::text("Here.").reply()]);
+    world.set_var("ZORI_TEST_DEAF", "turn");
+    let mut person = Person::open(&world, &[]);
+    person.says("one");
+    model.wait_for_requests(1);
+    person.keys("\x03").sees("Stopping").sees("was given up; Ctrl-C now ends the program.");
+    person.sees_no_more("Stopping").says("two").sees("Here.");
+    assert_eq!(model.count(), 2);
+    person.leaves();
+}
+
+/// The same with Ctrl-C as the next key: the program ends, 130.
+#[test]
+fn control_c_after_a_turn_that_does_not_end() {
+    let (mut world, model) = with_model([Reply::stall()]);
+    world.set_var("ZORI_TEST_DEAF", "turn");
+    let mut person = Person::open(&world, &[]);
+    person.says("one");
+    model.wait_for_requests(1);
+    person
+        .keys("\x03")
+        .sees("was given up; Ctrl-C now ends the program.")
+        .sees_no_more("Stopping")
+        .keys("\x03");
+    assert_eq!(person.ends().0.code(), Some(130));
 }

@@ -142,8 +142,8 @@ fn a_question_at_the_terminal() {
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> go
-    ⚙ Running task...
-      [1] general-purpose: tidy up
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    ✶ Running Task: tidy up  #1
     ? bash: sub-agent 1 "tidy up": mode default asks about XF: A plain file operation by the shell, inside the workspace
       in $WORK
       | touch made
@@ -152,8 +152,10 @@ fn a_question_at_the_terminal() {
       u1, u2: the same, and in later sessions: it goes to $BASE/config.toml
       a or y: yes, once; r or n: no, or `r WHY` to tell the model; e: explain
     [A]pprove / [R]eject / [E]xplain? y
-      [1] bash touch made
-    ⚙ task Done. (X.XXs)
+    ● Task: tidy up  T  #1
+      1 call · 30 tokens
+      Tidy.
+    ✶ Waiting for claude-sonnet-5-5
     Done.
     you> :q
     Goodbye!

@@ -119,6 +119,7 @@ fn the_dialog() {
     zori chat (type :q to quit)
     Model: claude-sonnet-4-5
     you> hi
+    ✶ Waiting for claude-sonnet-4-5 · Ctrl-C stops
     Hi.
     you> :q
     Goodbye!

@@ -40,7 +40,8 @@ pub(super) fn new(chat: &mut Chat<'_, '_>, title: &str) -> Result<Next, Failure>
 }
 
 pub(super) fn clear(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
-    if chat.cx.terminal.stderr && chat.cx.front.events().is_none() {
+    // Where rows are only appended nothing is erased (ACC-1).
+    if chat.cells.is_none() && chat.cx.terminal.stderr && chat.cx.front.events().is_none() {
         chat.cx.ui.raw("\x1b[2J\x1b[3J\x1b[H");
     }
     if let Some(words) = server_chat::reset(&chat.plain) {

@@ -63,6 +63,15 @@ impl Facts {
     }
 }
 
+/// Returns what a sub-agent answered.
+pub fn answer(output: &ToolOutput) -> String {
+    let envelope: Value = serde_json::from_str(output.envelope.get()).unwrap_or_default();
+    match envelope["data"]["text"].as_str() {
+        Some(text) => text.to_owned(),
+        None => output.readable(Some(ToolKind::Task)).into_owned(),
+    }
+}
+
 /// Returns what a call is about.
 pub fn title(
     kind: Option<ToolKind>,

@@ -45,8 +45,33 @@ fn shown(drawn: &str) -> String {
         };
         text.push_str(&plain(said));
     }
+    let text: String = text.split_inclusive('\n').map(settled).collect();
     // Whether this line is there depends on who runs the tests (MODE-3); `permissions.rs` looks for it.
     text.split_inclusive('\n').filter(|line| !line.starts_with(AS_ROOT)).collect()
+}
+
+/// Returns a row with its time as `T`, and with two blanks before what stands at the right; other lines stay as they are.
+pub fn settled(line: &str) -> String {
+    let numbered =
+        line.trim_end().rsplit_once("  #").is_some_and(|(_, number)| number.parse::<u32>().is_ok());
+    if !numbered && !line.starts_with(['✓', '∴', '■']) {
+        return line.to_owned();
+    }
+    let time = |word: &str| {
+        let number = word.trim_end_matches("ms").trim_end_matches(['s', 'm']);
+        number.len() < word.len()
+            && !number.is_empty()
+            && number.chars().all(|c| c.is_ascii_digit() || c == '.')
+    };
+    let mut out = String::new();
+    for part in line.trim_end_matches('\n').split("  ").filter(|part| !part.is_empty()) {
+        let words: Vec<&str> =
+            part.trim_start().split(' ').map(|word| if time(word) { "T" } else { word }).collect();
+        out.push_str(if out.is_empty() { "" } else { "  " });
+        out.push_str(&words.join(" "));
+    }
+    let indent = line.len() - line.trim_start_matches(' ').len();
+    format!("{}{out}\n", " ".repeat(indent))
 }
 
 /// Takes out escape sequences and carriage returns.
