@@ -76,7 +76,7 @@ impl Subject {
     fn long(&self) -> Option<&LongText> {
         match self {
             Self::Long(text) => Some(text),
-            Self::Transcript | Self::Question(_) | Self::Text(_) => None,
+            Self::Transcript | Self::Question(_) | Self::Text(_) | Self::Explanation(_) => None,
         }
     }
 }
