@@ -42,6 +42,7 @@ const TABLES: &[&str] = &[
     "skills",
     "security",
     "permissions",
+    "session",
     "ui",
     "undo",
     "connection",
