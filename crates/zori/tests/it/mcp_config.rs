@@ -90,8 +90,8 @@ fn probed(keys: &str, by_project: bool) -> String {
         with_model([anthropic::tool_use("t1", "mcp__s__look", json!({})), anthropic::text("Done.")]);
     world.write("probe.sh", PROBE.trim_start());
     let given = world.home().join("given");
-    std::fs::create_dir(&given).unwrap();
-    let outside = std::fs::read_link("/proc/self/ns/net").unwrap();
+    std::fs::create_dir(&given).expect("a folder can be made");
+    let outside = std::fs::read_link("/proc/self/ns/net").expect("the system names its networks");
     let env = json!({"GIVEN": given, "OUTSIDE": outside});
     if by_project {
         let server = json!({"command": "sh", "args": ["probe.sh"], "env": env});

@@ -18,7 +18,7 @@ fn called(world: &TestEnv, model: &ModelServer, name: &str, more: &[&str]) -> (S
     model.push(anthropic::text("Done."));
     let args = [&["exec", "-p", "go", "--no-save", "--sandbox", "off"], more].concat();
     let output = world.run(&args);
-    let content = model.request(model.count() - 1).messages().pop().unwrap()["content"][0]["content"].clone();
+    let content = model.request(model.count() - 1).messages().pop().expect("a request has messages")["content"][0]["content"].clone();
     (content.as_str().map_or_else(|| content.to_string(), str::to_owned), output.stderr())
 }
 
