@@ -65,9 +65,10 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("out.bin");
         std::fs::write(&file, [0xff; 9]).unwrap();
-        let rows = rows_of(&file, &Redactor::default(), 4).unwrap();
-        let shown: Vec<String> = rows.iter().map(Row::text).collect();
+        let text = text_of(&file, &Redactor::default(), 4).unwrap();
+        let shown: Vec<&str> = text.lines().collect();
         let words = format!("… 1 B left out; all of it is in {}", file.display());
-        assert_eq!(shown, ["\u{fffd}".repeat(4), words, "\u{fffd}".repeat(4)]);
+        let end = "\u{fffd}".repeat(4);
+        assert_eq!(shown, [end.as_str(), &words, &end]);
     }
 }

@@ -507,7 +507,11 @@ fn fast_keys_are_a_paste_where_nobody_brackets_it() {
 fn a_long_paste_has_gaps() {
     let mut stage = stage();
     stage.state.options.brackets_pastes = false;
-    let keys = |stage: &mut Stage, count: usize| (0..count).for_each(|_| drop(stage.key_now("x")));
+    let keys = |stage: &mut Stage, count: usize| {
+        (0..count).for_each(|_| {
+            stage.key_now("x");
+        });
+    };
     keys(&mut stage, 300);
     stage.now += Duration::from_millis(50);
     stage.key_now("enter").key_now("y");
@@ -515,12 +519,12 @@ fn a_long_paste_has_gaps() {
     stage.now += Duration::from_millis(70);
     stage.key_now("enter");
     let text = format!("{}\ny", "x".repeat(300));
-    assert_eq!(stage.effects(), [Effect::Prompt(text)]);
+    assert_eq!(stage.effects(), [Effect::Prompt(text.as_str().into())]);
     // A short one has none.
     keys(&mut stage, 20);
     stage.now += Duration::from_millis(50);
     stage.key_now("enter");
-    assert_eq!(stage.effects(), [Effect::Prompt("x".repeat(20))]);
+    assert_eq!(stage.effects(), [Effect::Prompt("x".repeat(20).as_str().into())]);
 }
 
 #[test]
