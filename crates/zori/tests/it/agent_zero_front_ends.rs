@@ -329,7 +329,7 @@ fn an_explanation_is_outside_the_conversation() {
         .iter()
         .map(|body| {
             let text = body["message"].as_str().unwrap_or_default();
-            let kind = ["<call>", "tool_result", "AZ_CONTEXT"].into_iter().find(|kind| text.contains(kind));
+            let kind = ["AZ_CONTEXT", "<call>", "tool_result"].into_iter().find(|kind| text.contains(kind));
             (kind.unwrap_or("?").to_owned(), body["context_id"].clone(), body["attachments"].clone())
         })
         .collect();
