@@ -80,7 +80,7 @@ fn ruled_title(messages: &[Arc<Message>]) -> Option<String> {
 fn read(answer: &str) -> Option<String> {
     let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
     let bare = line.trim_matches(|c: char| c.is_whitespace() || "\"'`*#.".contains(c));
-    Some(zori_store::title(bare)).filter(|title| !title.is_empty())
+    (!bare.is_empty()).then(|| zori_store::title(bare))
 }
 
 #[cfg(test)]

@@ -19,11 +19,15 @@ const BURST: usize = 3;
 const LONG_BURST: usize = 256;
 const PIECE_GAP: Duration = Duration::from_millis(60);
 
+/// Returns how long the next key of the same burst may take.
+fn burst_gap(state: &State) -> Duration {
+    if state.keys.burst >= LONG_BURST { PIECE_GAP } else { BURST_GAP }
+}
+
 /// Takes a key.
 pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     let before = state.keys.last;
-    let gap = if state.keys.burst >= LONG_BURST { PIECE_GAP } else { BURST_GAP };
-    let fast = before.is_some_and(|before| state.now.saturating_sub(before) <= gap);
+    let fast = before.is_some_and(|before| state.now.saturating_sub(before) <= burst_gap(state));
     if !fast {
         end_burst(state);
     }
@@ -319,7 +323,7 @@ pub(super) fn end_burst(state: &mut State) {
 /// Returns when the keys that came one right after another are over, if they may be a paste.
 pub(super) fn burst_ends(state: &State) -> Option<Duration> {
     let pasted = state.keys.burst_from.is_some() && state.keys.burst >= BURST;
-    state.keys.last.filter(|_| pasted).map(|last| last + BURST_GAP + Duration::from_millis(1))
+    state.keys.last.filter(|_| pasted).map(|last| last + burst_gap(state) + Duration::from_millis(1))
 }
 
 fn submit(state: &mut State, effects: &mut Vec<Effect>) {

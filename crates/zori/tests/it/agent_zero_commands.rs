@@ -349,10 +349,13 @@ fn upload() {
     you> /upload --send notes.txt
     Copied to uploads/notes-3.txt; it goes with the next prompt (6 bytes)
     you> try
-    With the prompt goes notes-3.txt (6 bytes)
-    The server refused the message; the next one goes without notes-3.txt
-    Error [http_status]: HTTP 413: too large (http://127.0.0.1:$PORT/api_message)
+    ✶ Waiting for agent-zero · Ctrl-C stops
+    · With the prompt goes notes-3.txt (6 bytes)
+    · The server refused the message; the next one goes without notes-3.txt
+    ✗ HTTP 413: too large (http://127.0.0.1:$PORT/api_message)
+      /model takes another
     you> again
+    ✶ Waiting for agent-zero · Ctrl-C stops
     here it is
     you> :q
     Goodbye!

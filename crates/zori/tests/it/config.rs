@@ -172,6 +172,9 @@ fn init_writes_every_key_as_a_comment() {
     # Survive the death of the process, or with "full" also a loss of power.
     # durability = "process"
 
+    # A model of the same provider that gives a chat its title after the first turn; unset: the first sentence is the title.
+    # session.title_model = "claude-haiku-4-5"
+
     # Stop when the session cannot be saved.
     # session_required = false
 

@@ -284,8 +284,11 @@ fn a_budget_for_a_day_is_for_a_compaction_too() {
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
     you> one
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     you> /compact
-    Warning: The conversation could not be summarised: Reached the budget of $0.001000 for a day: $0.015020 spent today, in all projects (`cost.max_daily_usd`)
+    ✶ Compacting · Ctrl-C stops
+    ! The conversation could not be summarised: Reached the budget of $0.001000 for
+      a day: $0.015020 spent today, in all projects (`cost.max_daily_usd`)
     you> :q
     Goodbye!
     [exit status: 0]

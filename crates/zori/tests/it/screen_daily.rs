@@ -334,10 +334,8 @@ fn a_model_gives_the_title() {
     assistant: It subtracts.
     user: is it so?
     ");
-    pty.send("\x04");
-    assert!(pty.ended().0.success());
-    let listed = world.run(&["sessions", "list"]).to_string();
-    assert!(listed.contains("Repair the sum"), "{listed}");
+    pty.send("/resume sum");
+    see(&mut pty, "Repair the sum   4 messages");
 }
 
 /// The same where it fails: nobody hears of it, and the title is the one of the rule.

@@ -208,7 +208,8 @@ fn grant_it_for_the_session() {
 
 #[test]
 fn let_it_explain_first() {
-    let (world, _model) = with_model([bash("t1", "touch made"), anthropic::text("Made.")]);
+    let explained = anthropic::text("It makes an empty file.");
+    let (world, _model) = with_model([bash("t1", "touch made"), explained, anthropic::text("Made.")]);
     let mut person = Person::open(&world, &ASKING);
     // All steps are more than there is room for, so they have the screen until they are read.
     person.says("make it").answers("e").sees("nobody to ask").pauses(100).keys("y").pauses(100);

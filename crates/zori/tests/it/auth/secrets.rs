@@ -178,7 +178,7 @@ fn a_chat() {
     world.set_var("ANTHROPIC_BASE_URL", server.url()).set_var("ANTHROPIC_API_KEY", KEY);
     let mut pty = world.pty(&[], Size { rows: 50, cols: 200 });
     pty.wait_for("you> ").send("hi\r");
-    pty.wait_for("Hint: set ANTHROPIC_API_KEY to a key of Anthropic that is valid");
+    pty.wait_for("set ANTHROPIC_API_KEY to a key of Anthropic that is valid");
     clean_process(&[KEY], pty.pid());
     type_keys(&mut pty, 2, "\u{4}");
     let (status, drawn) = pty.finish();

@@ -330,7 +330,7 @@ fn cancel(state: &State, surface: Surface) -> Duration {
                 pty.wait_for("[A]pprove / [R]eject / [E]xplain?");
             }
             let begun = Instant::now();
-            pty.send("\x03").wait_for("Interrupted");
+            pty.send("\x03").wait_for("■ Stopped after");
             let took = begun.elapsed();
             type_line(&mut pty, 2, ":q");
             let (status, drawn) = pty.finish();
