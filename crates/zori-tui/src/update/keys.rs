@@ -83,7 +83,8 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     }
     match bound {
         Bound::Action(action) => {
-            if !matches!(action, Action::Submit | Action::Tab) {
+            // These three are characters of a paste that nobody brackets.
+            if !matches!(action, Action::NewLine | Action::Submit | Action::Tab) {
                 end_burst(state);
             }
             act(state, action, escaped, effects);
@@ -210,7 +211,7 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
     match action {
         Action::Submit => submit(state, effects),
         Action::NewLine => {
-            buffer.insert("\n");
+            put_in(state, "\n");
             edited(state, effects);
         }
         Action::Tab => {

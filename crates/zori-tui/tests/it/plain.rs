@@ -23,8 +23,8 @@ fn rows(plain: &mut PlainChat, chat: &mut Chat) -> Vec<String> {
 
 #[test]
 fn a_turn_in_words() {
-    let mut chat = Chat::new(columns(60));
-    let mut plain = PlainChat::new(State::new(columns(60), Options::default(), Facts::default()), "");
+    let mut chat = Chat::new(columns(80));
+    let mut plain = PlainChat::new(State::new(columns(80), Options::default(), Facts::default()), "");
     rows(&mut plain, &mut chat);
     chat.turn("fix it");
     assert_eq!(rows(&mut plain, &mut chat), ["user › fix it", "words ✶ Waiting for opus-5-5 · Ctrl-C stops"]);
@@ -39,7 +39,7 @@ fn a_turn_in_words() {
     assert_eq!(
         rows(&mut plain, &mut chat),
         [
-            "words ● Edit calc.py  +1 -1  #1",
+            format!("words {:<72}3ms  #1", "● Edit calc.py  +1 -1").as_str(),
             "words     1 - a - b",
             "words     1 + a + b",
             "words ✶ Running $ make  #2"
@@ -48,5 +48,8 @@ fn a_turn_in_words() {
     chat.prints("one\n").wait(5000);
     assert_eq!(rows(&mut plain, &mut chat), [""; 0], "nothing moves");
     chat.ends(ToolKind::Bash, shell("one\n", 0), 40);
-    assert_eq!(rows(&mut plain, &mut chat), ["words ● $ make  exit 0 · 40ms  #2", "words   one"]);
+    assert_eq!(
+        rows(&mut plain, &mut chat),
+        [format!("words {:<62}exit 0 · 40ms  #2", "● $ make").as_str(), "words   one"]
+    );
 }
