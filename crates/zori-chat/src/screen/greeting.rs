@@ -103,7 +103,7 @@ fn without_key(why: &str, facts: &ProviderFacts) -> Vec<Row> {
     let way = |command: &str, about: String| {
         Row::empty()
             .with("  ")
-            .with(Span::new(format!("{command:<16}")).role(Role::Primary).bold())
+            .with(Span::new(format!("{command:<17}")).role(Role::Primary).bold())
             .with(Span::new(about).muted())
     };
     vec![
