@@ -87,6 +87,26 @@ pub struct Chat<'a, 'c> {
     pub cells: Option<Cells>,
 }
 
+impl<'a, 'c> Chat<'a, 'c> {
+    /// Returns a chat that has only begun.
+    pub fn new(cx: &'a mut AgentCx<'c>, signals: Signals, plain: PlainSession) -> Self {
+        Self {
+            cx,
+            signals,
+            plain,
+            args: None,
+            typed: None,
+            attached: Vec::new(),
+            title: None,
+            supervised: false,
+            plan: plan::PlanState::Idle,
+            scheduler: None,
+            channel: Channel::Chat,
+            cells: None,
+        }
+    }
+}
+
 /// Opens the chat with a new session, or with the one `--session` names.
 pub fn run(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     start(cx, args, Which::BySettings)
@@ -162,23 +182,7 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     let parts = cells.as_ref().map_or_else(|| Box::new(frontend::plain) as Parts, Cells::parts);
     let plain = PlainSession::start_on(cx, runtime, prepared, run, None, parts)?;
     let typed = Some(args.clone());
-    let plan = plan::PlanState::Idle;
-    let (args_again, title, supervised) = (None, None, false);
-    let channel = Channel::Chat;
-    let mut chat = Chat {
-        cx,
-        signals,
-        plain,
-        args: args_again,
-        typed,
-        attached,
-        title,
-        supervised,
-        plan,
-        scheduler,
-        channel,
-        cells,
-    };
+    let mut chat = Chat { typed, attached, scheduler, cells, ..Chat::new(cx, signals, plain) };
     chat.cells_for_session();
     let exit = match &args.prompt.text {
         Some(text) => chat.begin(text, &mut lines),

@@ -11,7 +11,6 @@ use zori_frontends::jsonl::{Code, EventWriter};
 use zori_host::{Answers, SessionSettings, Which};
 
 use super::Chat;
-use super::plan::PlanState;
 use super::slash::{self, Found, Next};
 use crate::attachment::{self, Viewer};
 use crate::frontend;
@@ -20,7 +19,6 @@ use crate::prompt_options::PromptOptions;
 use crate::scheduler::Scheduler;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
-use zori_setup::preferences::Channel;
 use zori_setup::settings::Settings;
 use zori_setup::signals::Signals;
 use zori_setup::stdin::{Client, Lines};
@@ -59,23 +57,7 @@ pub fn serve(
         frontend::plain_with(cx, settings, &wanted)
     });
     let plain = PlainSession::start_with(cx, prepared, run, Some(client), parts)?;
-    let plan = PlanState::Idle;
-    let (args, typed, title, supervised, cells) = (None, None, None, false, None);
-    let channel = Channel::Chat;
-    let mut chat = Chat {
-        cx,
-        signals,
-        plain,
-        args,
-        typed,
-        attached,
-        title,
-        supervised,
-        plan,
-        scheduler,
-        channel,
-        cells,
-    };
+    let mut chat = Chat { attached, scheduler, ..Chat::new(cx, signals, plain) };
     let exit = chat.follow(&events);
     let Chat { cx, signals, plain, .. } = chat;
     signals.leave();

@@ -38,7 +38,6 @@ use zori_setup::agent_zero::project;
 use zori_setup::args::{LowArgs, OverlayArgs};
 use zori_setup::config::Config;
 use zori_setup::environment::Environment;
-use zori_setup::preferences::Channel;
 use zori_setup::settings::{RunSettings, missing_key};
 use zori_setup::signals::{ScreenGuard, Signals};
 use zori_setup::ui::Ui;
@@ -123,23 +122,7 @@ pub(super) fn on_terminal<'a, 'c>(
     display.titled = config.flag("ui.title").unwrap_or(true);
     display.deaf = cfg!(debug_assertions) && env.text("ZORI_TEST_DEAF") == Some("turn");
     display.panics = cfg!(debug_assertions) && env.text("ZORI_TEST_PANIC") == Some("view");
-    let plan = crate::chat::plan::PlanState::Idle;
-    let (typed, title, supervised, scheduler, cells) = (None, None, false, None, None);
-    let channel = Channel::Chat;
-    let chat = Chat {
-        cx,
-        signals,
-        plain,
-        args,
-        typed,
-        attached,
-        title,
-        supervised,
-        plan,
-        scheduler,
-        channel,
-        cells,
-    };
+    let chat = Chat { args, attached, ..Chat::new(cx, signals, plain) };
     let screen = Screen {
         chat,
         display,
