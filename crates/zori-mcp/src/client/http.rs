@@ -29,6 +29,8 @@ use super::subscription;
 const ENDPOINT: Duration = Duration::from_secs(15);
 /// How long a session may take to end.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long the first call waits for the stream of what a server says by itself.
+const ATTENDED: Duration = Duration::from_secs(1);
 /// So often in a row a stream is asked for again that brings nothing new.
 const FRUITLESS: usize = 5;
 
@@ -55,6 +57,8 @@ struct State {
     events: bool,
     /// The streams that stay open.
     streams: Vec<AbortHandle>,
+    /// Becomes true when the server has answered whether it speaks by itself; closed where nobody asks it.
+    attended: Option<watch::Receiver<bool>>,
 }
 
 impl Carrier {
@@ -210,6 +214,15 @@ impl Carrier {
     async fn post(self: Arc<Self>, sent: Outgoing, peer: Arc<Peer>) {
         let id = sent.message["id"].as_u64().filter(|_| sent.message.get("method").is_some());
         let first = sent.message["method"] == "initialize";
+        // Set before anything is waited for, so that a call behind it finds it.
+        let (attended, is_attended) = watch::channel(false);
+        let initialized = sent.message["method"] == "notifications/initialized";
+        if initialized {
+            self.with_state(|state| state.attended = Some(is_attended));
+        }
+        if sent.message["method"] == "tools/call" {
+            self.until_attended().await;
+        }
         let mut outcome = match self.events_ready(&peer).await {
             Ok(()) => self.exchange(&sent, &peer, first).await,
             Err(why) => Err(why),
@@ -225,8 +238,8 @@ impl Carrier {
                 Err(why) => Err(why),
             };
         }
-        if sent.message["method"] == "notifications/initialized" && outcome.is_ok() {
-            self.attend(&peer);
+        if initialized && outcome.is_ok() {
+            self.attend(&peer, attended);
         }
         let Err(why) = outcome else { return };
         match (id, &why) {
@@ -358,8 +371,16 @@ impl Carrier {
         self.send(request).await
     }
 
-    /// Listens to what a server says by itself, beside everything else, if it has such a stream.
-    fn attend(self: &Arc<Self>, peer: &Arc<Peer>) {
+    /// Waits until the server has said whether it speaks by itself: what it asks while a call runs may come on that stream, and is lost where
+    /// nobody listens yet. A server that says nothing is waited for once.
+    async fn until_attended(&self) {
+        let Some(mut attended) = self.with_state(|state| state.attended.clone()) else { return };
+        let _ = tokio::time::timeout(ATTENDED, attended.wait_for(|attended| *attended)).await;
+        self.with_state(|state| state.attended = None);
+    }
+
+    /// Listens to what a server says by itself, beside everything else, if it has such a stream. `attended` is told when it has answered.
+    fn attend(self: &Arc<Self>, peer: &Arc<Peer>, attended: watch::Sender<bool>) {
         if self.with_state(|state| state.events || !state.streams.is_empty()) {
             return;
         }
@@ -372,6 +393,7 @@ impl Carrier {
                 let Some(carrier) = carrier.upgrade() else { return };
                 let asked = carrier.stream(&place, limits).await;
                 drop(carrier);
+                attended.send_replace(true);
                 let before = place.last.clone();
                 match asked {
                     Ok(response) if response.status == 200 => {
