@@ -215,11 +215,11 @@ impl Carrier {
         let id = sent.message["id"].as_u64().filter(|_| sent.message.get("method").is_some());
         let first = sent.message["method"] == "initialize";
         // Set before anything is waited for, so that a call behind it finds it.
-        let (attended, is_attended) = watch::channel(false);
-        let initialized = sent.message["method"] == "notifications/initialized";
-        if initialized {
+        let attended = (sent.message["method"] == "notifications/initialized").then(|| {
+            let (attended, is_attended) = watch::channel(false);
             self.with_state(|state| state.attended = Some(is_attended));
-        }
+            attended
+        });
         if sent.message["method"] == "tools/call" {
             self.until_attended().await;
         }
@@ -238,7 +238,7 @@ impl Carrier {
                 Err(why) => Err(why),
             };
         }
-        if initialized && outcome.is_ok() {
+        if let Some(attended) = attended.filter(|_| outcome.is_ok()) {
             self.attend(&peer, attended);
         }
         let Err(why) = outcome else { return };
