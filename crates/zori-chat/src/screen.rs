@@ -17,6 +17,7 @@ mod history;
 mod in_turn;
 mod leaving;
 mod look;
+mod offers;
 mod outside;
 mod panel;
 mod peer;

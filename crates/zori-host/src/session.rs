@@ -1,5 +1,7 @@
 //! A session under way: its turns, what changes between them, its end.
 
+mod going_back;
+
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +22,6 @@ use zori_frontends::Fanout;
 use zori_mcp::client::McpServers;
 use zori_policy::policy::ShellPolicy;
 use zori_policy::{ModeChoice, Policy};
-use zori_store::SessionTurn;
 use zori_tools::process::jobs::Job;
 use zori_tools::toolset::{ExternalTool, ToolSet};
 
@@ -33,9 +34,7 @@ use crate::network::{Network, Track};
 use crate::notice::Notice;
 use crate::peer::{Answers, Peer, PeerRequest};
 use crate::tap::TapEvent;
-use crate::undo::{
-    FileRewinder, Performed, SessionUndo, UndoFailure, UndoRequest, Undone, Unrecorded, files_note,
-};
+use crate::undo::{SessionUndo, Unrecorded};
 
 /// How many inputs may wait for a turn to take them; then the peer is not listened to.
 const MOST_WAITING: usize = 64;
@@ -355,93 +354,6 @@ impl Session {
     /// Goes on from an earlier point: this is the conversation up to it.
     pub fn rewind(&mut self, history: Vec<Arc<Message>>) {
         self.engine.rewind(history);
-    }
-
-    /// Goes back between turns: the files, the conversation, or both; or says what that would do.
-    pub fn undo(&mut self, request: UndoRequest) -> Result<Undone, UndoFailure> {
-        let undo = self.undo.as_ref().ok_or_else(|| self.undo_off())?;
-        let performed = undo.perform(request)?;
-        let undone = performed.undone.clone();
-        if !request.dry_run {
-            self.rewound(performed);
-        }
-        Ok(undone)
-    }
-
-    /// Does the same on a thread that may wait, for a client whose editor is asked about its files.
-    pub async fn undo_in_client(&mut self, request: UndoRequest) -> Result<Undone, UndoFailure> {
-        let undo = self.undo.clone().ok_or_else(|| self.undo_off())?;
-        let performed = match tokio::task::spawn_blocking(move || undo.perform(request)).await {
-            Ok(performed) => performed?,
-            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
-        };
-        let undone = performed.undone.clone();
-        if !request.dry_run {
-            self.rewound(performed);
-        }
-        Ok(undone)
-    }
-
-    /// Returns what puts files back while a turn runs; `None` where nothing is captured.
-    pub fn file_rewinder(&self) -> Option<FileRewinder> {
-        let (undo, tools) = (self.undo.clone()?, self.tools.clone());
-        Some(FileRewinder { undo, tools, unrecorded: self.unrecorded.clone() })
-    }
-
-    /// Tells the conversation and the records what a client had put back meanwhile.
-    fn record_rewinds(&mut self) {
-        let done = std::mem::take(&mut *self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner));
-        done.into_iter().for_each(|performed| self.rewound(performed));
-    }
-
-    /// Tells the tools, the conversation and the records that files, messages or both went back.
-    fn rewound(&mut self, performed: Performed) {
-        let Performed { undone, rewound, view, views } = performed;
-        let paths: Vec<_> =
-            undone.files.iter().flat_map(|report| &report.restored).map(|file| &file.path).collect();
-        self.tools.forget(paths.iter().copied());
-        if !undone.chat && !paths.is_empty() {
-            self.engine.add_note(files_note(paths.iter().copied()));
-        }
-        for _ in 0..views {
-            self.engine.undo_compact();
-        }
-        if let Some(view) = view {
-            self.engine.rewind(view);
-        }
-        self.engine.files_rewound(rewound);
-    }
-
-    /// Returns the turns of the session, for whoever chooses one to go back to.
-    pub fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
-        self.undo.as_ref().ok_or_else(|| self.undo_off())?.turns()
-    }
-
-    /// Returns what a turn changed, or the whole session, as a unified diff.
-    pub fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {
-        self.undo.as_ref().ok_or_else(|| self.undo_off())?.diff(turn)
-    }
-
-    /// Returns the project's root, to which the paths of an undo are relative.
-    pub fn project_root(&self) -> &std::path::Path {
-        self.undo.as_ref().map_or(std::path::Path::new("/"), |undo| undo.capture.store().root())
-    }
-
-    /// Returns how much undo covers, in a few words.
-    pub fn undo_coverage(&self) -> String {
-        match self.undo.as_ref().map(|undo| undo.capture.coverage()) {
-            None => format!("off ({})", self.undo_off_words()),
-            Some((coverage, None)) => coverage.to_string(),
-            Some((coverage, Some(why))) => format!("{coverage} ({why})"),
-        }
-    }
-
-    fn undo_off_words(&self) -> &'static str {
-        if self.saved { "this session takes none" } else { "the session is not saved" }
-    }
-
-    fn undo_off(&self) -> UndoFailure {
-        UndoFailure::Off(self.undo_off_words())
     }
 
     /// Makes a change between turns: another model, mode or effort. Everything else is not for here.

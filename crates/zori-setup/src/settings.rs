@@ -3,6 +3,7 @@
 
 mod built_in_prompt;
 pub mod limits;
+mod policy;
 pub mod system_prompt;
 pub mod timeouts;
 
@@ -35,12 +36,13 @@ use zori_store::Durability;
 use zori_tools::hooks::Origin;
 use zori_tools::toolset::ReadBounds;
 
+use self::policy::{RunFolders, permissions};
+pub use self::policy::{policy, policy_of_remote_agent};
 use crate::agent_cx::AgentCx;
 use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
 use crate::agent_zero::project::ActiveNames;
 use crate::agent_zero::{self, AgentZeroSetup};
 use crate::agents;
-use crate::app::App;
 use crate::args::LowArgs;
 use crate::audit;
 use crate::background::{self, Outside, ProjectWorkers, Switch};
@@ -58,11 +60,10 @@ use crate::mcp_servers::{self, ServerSources};
 use crate::memory;
 use crate::model_choice::{self, Key, KeyFound, ModelChoice};
 use crate::network::{self, RecordingMode};
-use crate::permissions::{self, PolicySources, ResolvedPolicy, folders};
+use crate::permissions::{ResolvedPolicy, folders};
 use crate::profile::Profile;
 use crate::schedule;
 use crate::signals::Signals;
-use crate::trust::project::Project;
 use crate::trust::store::TrustState;
 use crate::trust::{self, TrustDialog};
 use crate::ui::Ui;
@@ -549,68 +550,6 @@ fn agent_zero_setup(
         warnings.push("`connection.use_mock`: a script inside this program answers, no server".to_owned());
     }
     Ok((setup, warnings))
-}
-
-/// Returns the policy that the calls of a server's agent have here.
-pub fn policy_of_remote_agent(app: &App, args: &LowArgs) -> Result<Policy, Failure> {
-    Ok(policy_with(app, args, true)?.0.policy)
-}
-
-/// Returns the policy of this machine and folder, for commands that run nothing, and the home directory.
-pub fn policy(app: &App, args: &LowArgs) -> Result<(ResolvedPolicy, Option<PathBuf>), Failure> {
-    policy_with(app, args, false)
-}
-
-fn policy_with(
-    app: &App,
-    args: &LowArgs,
-    remote_agent: bool,
-) -> Result<(ResolvedPolicy, Option<PathBuf>), Failure> {
-    let data_dir = app.data_dir().ok();
-    let config = match &data_dir {
-        Some(data_dir) => data_dir.read_config()?,
-        None => Config::default(),
-    };
-    let config = agent_zero::project::overlaid(config, &app.env, &args.overlay)?;
-    let (home, root) = (app.env.home(), root(args)?);
-    let (project, state) = trust::load_project(data_dir.as_ref(), &root)?;
-    let place = RunFolders { data_dir: data_dir.as_ref(), root: &root, home: home.as_deref() };
-    let untrusted = state == Some(TrustState::Untrusted);
-    let gathered = permissions(app, args, &config, place, &project, (untrusted, remote_agent))?;
-    Ok((gathered, home))
-}
-
-/// Where a run is.
-struct RunFolders<'a> {
-    data_dir: Option<&'a DataDir>,
-    root: &'a Path,
-    home: Option<&'a Path>,
-}
-
-fn permissions(
-    app: &App,
-    args: &LowArgs,
-    config: &Config,
-    place: RunFolders<'_>,
-    project: &Project,
-    (untrusted, remote_agent): (bool, bool),
-) -> Result<ResolvedPolicy, Failure> {
-    let RunFolders { data_dir, root, home } = place;
-    permissions::gather(PolicySources {
-        args,
-        config,
-        managed: app.managed_config(),
-        data_dir,
-        root,
-        project,
-        untrusted,
-        remote_agent,
-        home,
-        real_home: app.env.real_home(),
-        shell_variable: agent_zero::flag_variable(&app.env, permissions::SHELL_VARIABLE),
-        mode_variable: permissions::mode_variable(&app.env),
-        programs: app.env.search_path(),
-    })
 }
 
 /// Returns where instruction files are looked for (EXT-10).

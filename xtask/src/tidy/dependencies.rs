@@ -304,7 +304,7 @@ const RULES: &[Rule] = &[
             "zori-tools",
             "zori-tui",
         ],
-        others: &["reedline", "rustix", "serde", "serde_json", "signal-hook", "tokio", "toml"],
+        others: &["base64", "reedline", "rustix", "serde", "serde_json", "signal-hook", "tokio", "toml"],
     },
     // `regex` finds words in sessions without caring for capitals, `memchr` their lines, at the speed of the disk; the validator is for tests.
     Rule {

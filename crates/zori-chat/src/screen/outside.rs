@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use signal_hook::consts::SIGTSTP;
 use tokio::sync::mpsc::UnboundedReceiver;
 use zori_contract::exit::Exit;
 use zori_core::event::NoticeLevel;
 use zori_core::ids::CallId;
 use zori_core::provider::Effort;
-use zori_core::text::one_line;
 use zori_core::usage::Usage;
-use zori_mcp::client::{CompletedArgument, ListedResource, McpServers, Server};
-use zori_providers::catalog::{PROVIDERS, ProviderFacts};
+use zori_mcp::client::{CompletedArgument, McpServers};
+use zori_providers::catalog::ProviderFacts;
 use zori_redact::Redactor;
 use zori_tui::clean::CleanText;
 use zori_tui::completion::{Item, SESSIONS};
 use zori_tui::pager::LongText;
 use zori_tui::state::Draft;
-use zori_tui::theme::Theme;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
 use super::aside::{Beside, RECAP};
@@ -31,6 +31,7 @@ use super::errand::{self, Back, Errand};
 use super::files::{Files, Matches};
 use super::in_turn::Snapshot;
 use super::look;
+use super::offers;
 use super::pictures;
 use super::sessions::Sessions;
 use super::spilled;
@@ -42,9 +43,6 @@ use zori_setup::beside::{Asking, Said};
 use zori_setup::config::{added_rule, set_key};
 use zori_setup::environment::Environment;
 use zori_setup::private_file;
-
-/// So many resources of servers are offered.
-const MOST_RESOURCES: usize = 50;
 
 /// A report on its way.
 pub type Reporting = Pin<Box<dyn Future<Output = Reported>>>;
@@ -225,7 +223,7 @@ impl Outside {
                 let Matches { paths, of, pending } = self.files.find(&word);
                 let mark = if word.starts_with('!') { "!" } else { "" };
                 let files = paths.into_iter().map(|path| super::item(format!("{mark}{path}"), ""));
-                let resources = resources(self.servers.as_deref(), &word);
+                let resources = offers::resources(self.servers.as_deref(), &word);
                 let of = of + resources.len();
                 let items = resources.into_iter().chain(files).collect();
                 return display.take(Msg::Found { word, items, of, all: of, pending });
@@ -251,9 +249,9 @@ impl Outside {
                         everything = Some(listed.all);
                         listed.items
                     }
-                    "/theme" => themes(self.config.as_deref().and_then(Path::parent)),
-                    "/effort" => efforts(),
-                    "/login" | "/provider" => providers(),
+                    "/theme" => offers::themes(self.config.as_deref().and_then(Path::parent)),
+                    "/effort" => offers::efforts(),
+                    "/login" | "/provider" => offers::providers(),
                     _ => Vec::new(),
                 };
                 let (of, wanted) = (all.len(), word.to_lowercase());
@@ -473,7 +471,7 @@ impl Outside {
 
     /// Returns the names of all themes.
     pub fn theme_names(&self) -> Vec<String> {
-        let all = themes(self.config.as_deref().and_then(Path::parent));
+        let all = offers::themes(self.config.as_deref().and_then(Path::parent));
         all.into_iter().map(|item| item.text).collect()
     }
 
@@ -545,43 +543,6 @@ fn toml_text(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// Returns the resources of servers whose `SERVER:URI` begins with what was typed (MCP-60).
-fn resources(servers: Option<&McpServers>, word: &str) -> Vec<Item> {
-    if !word.contains(':') {
-        return Vec::new();
-    }
-    let of = |server: Arc<Server>| {
-        let name = server.config.name.clone();
-        let item = |resource: &ListedResource| {
-            let about = if resource.about.is_empty() { &resource.name } else { &resource.about };
-            super::item(format!("{name}:{}", resource.uri), one_line(about))
-        };
-        server.now().resources.iter().map(item).collect::<Vec<_>>()
-    };
-    let all = servers.into_iter().flat_map(McpServers::all).flat_map(of);
-    all.filter(|item| item.text.starts_with(word)).take(MOST_RESOURCES).collect()
-}
-
-fn themes(base: Option<&Path>) -> Vec<Item> {
-    let terminal = super::item("terminal", "the terminal's own colours");
-    let own = look::own_themes(base).into_iter().map(|(name, _)| super::item(name, "your own"));
-    let ours = Theme::names().filter(|name| *name != "terminal").map(|name| super::item(name, ""));
-    std::iter::once(terminal).chain(own).chain(ours).collect()
-}
-
-fn efforts() -> Vec<Item> {
-    let none = super::item("default", "as the provider has it");
-    std::iter::once(none).chain(Effort::ALL.iter().map(|effort| super::item(effort.as_str(), ""))).collect()
-}
-
-fn providers() -> Vec<Item> {
-    PROVIDERS
-        .iter()
-        .filter(|facts| !facts.is_local())
-        .map(|facts| super::item(facts.name, facts.display))
-        .collect()
-}
-
 /// Has later chats begin with a theme; returns what is said of it.
 pub fn keep_theme(config: Option<&Path>, name: &str) -> String {
     match config.map(|file| (file, set_key::set(file, "ui", "theme", &toml_text(name)))) {
@@ -595,23 +556,7 @@ pub fn keep_theme(config: Option<&Path>, name: &str) -> String {
 
 /// Returns the bytes that put a text on the clipboard (OSC 52).
 pub fn clipboard(text: &str) -> String {
-    format!("\x1b]52;c;{}\x07", base64(text.as_bytes()))
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let number =
-            chunk.iter().enumerate().fold(0u32, |sum, (i, byte)| sum | u32::from(*byte) << (16 - 8 * i));
-        for i in 0..4 {
-            match i <= chunk.len() {
-                true => out.push(LETTERS[(number >> (18 - 6 * i) & 63) as usize] as char),
-                false => out.push('='),
-            }
-        }
-    }
-    out
+    format!("\x1b]52;c;{}\x07", STANDARD.encode(text))
 }
 
 /// Waits for what is told of scheduled jobs; for ever where nothing is.
@@ -625,18 +570,5 @@ async fn told_of_jobs(told: &mut Option<UnboundedReceiver<String>>) -> String {
             }
         },
         None => std::future::pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_of_all_lengths() {
-        for (text, wanted) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj"), ("abcd", "YWJjZA==")]
-        {
-            assert_eq!(base64(text.as_bytes()), wanted);
-        }
     }
 }

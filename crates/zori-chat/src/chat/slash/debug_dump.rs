@@ -1,0 +1,26 @@
+//! `/debug-dump`: writing what is sent and received to files, from now on or no more.
+
+use zori_contract::error::VALIDATION_ERROR;
+use zori_contract::failure::Failure;
+
+use super::Next;
+use crate::chat::Chat;
+
+/// Switches debug dumps on or off.
+pub(super) fn run(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
+    let on = match rest {
+        "" | "on" => true,
+        "off" => false,
+        other => {
+            let message = format!("`/debug-dump {other}`: it takes `on` or `off`");
+            return Err(Failure::new(&VALIDATION_ERROR, message));
+        }
+    };
+    let said = match chat.plain.run.dump.switch(on) {
+        Ok(folder) if on => format!("Debug dumps go to {}.", folder.display()),
+        Ok(_) => "No debug dumps are written.".to_owned(),
+        Err(why) => why,
+    };
+    chat.cx.ui.say(&said);
+    Ok(Next::Done)
+}
