@@ -1,4 +1,4 @@
-//! The floor: the least an agent can do, in plain Rust on the standard library. `floor HOST:PORT PROMPT`.
+//! The floor: the least an agent can do, in plain Rust on the standard library. `floor HOST:PORT PROMPT SHELL`.
 //!
 //! It asks an Anthropic-style server, prints text as it comes, runs the `bash`, `read` and `edit` calls of the reply, sends
 //! the whole conversation again with the results, and stops when a reply has no call. No JSON library, no runtime,
@@ -24,7 +24,8 @@ struct Call {
 
 fn main() {
     let mut args = std::env::args().skip(1);
-    let (address, prompt) = (args.next().expect("HOST:PORT"), args.next().expect("PROMPT"));
+    let mut next = |what: &str| args.next().expect(what);
+    let (address, prompt, shell) = (next("HOST:PORT"), next("PROMPT"), next("SHELL"));
     let mut socket = TcpStream::connect(&address).expect("the server listens");
     socket.set_nodelay(true).expect("a socket option");
     let mut reader = BufReader::with_capacity(1 << 16, socket.try_clone().expect("a second handle"));
@@ -39,7 +40,7 @@ fn main() {
         );
         socket.write_all((head + &body).as_bytes()).expect("the server reads");
         let Some(call) = reply(&mut reader) else { return };
-        let result = run(&call);
+        let result = run(&call, &shell);
         conversation.push_str(&format!(
             concat!(
                 r#",{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"{name}","input":{input}}}]}}"#,
@@ -95,7 +96,7 @@ fn reply(reader: &mut impl BufRead) -> Option<Call> {
     (!call.id.is_empty()).then_some(call)
 }
 
-fn run(call: &Call) -> String {
+fn run(call: &Call, shell: &str) -> String {
     if call.name == "read" {
         return std::fs::read_to_string(unquoted(field(&call.input, "path"))).unwrap_or_default();
     }
@@ -104,7 +105,7 @@ fn run(call: &Call) -> String {
     }
     let command = unquoted(field(&call.input, "command"));
     let output =
-        Command::new("/bin/sh").args(["-c", &command]).stdin(Stdio::null()).output().expect("a shell");
+        Command::new(shell).args(["-c", &command]).stdin(Stdio::null()).output().expect("a shell");
     let shown = output.stdout.len().min(64 * 1024);
     String::from_utf8_lossy(&output.stdout[..shown]).into_owned()
 }

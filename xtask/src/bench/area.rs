@@ -51,7 +51,10 @@ enum Who {
     Zori,
     /// The same program in the profile that overlooks nothing.
     Exact,
+    /// The least an agent can do, with the shell that zori runs commands with.
     Floor,
+    /// The same with the shell of the profile that overlooks nothing.
+    ExactFloor,
 }
 
 impl Bench {
@@ -65,13 +68,19 @@ impl Bench {
         fs::write(bench.work().join("small.txt"), "one\ntwo\n")?;
         let half = "a line of a file that is one megabyte long\n".repeat(12_000);
         fs::write(bench.work().join("edited.txt"), format!("{half}the mark is one\n{half}"))?;
-        fs::write(bench.work().join("large.txt"), "0123456789abcde\n".repeat(625_000))?;
+        fs::write(bench.large_file(), "0123456789abcde\n".repeat(625_000))?;
         Ok(bench)
     }
 
     /// Returns the working directory of the programs.
     pub fn work(&self) -> PathBuf {
         self.temp.path().join("work")
+    }
+
+    /// Returns a file of ten megabytes. It lies beside the working directory, so that undo, whose first look is a figure of its own, does
+    /// not copy it.
+    pub fn large_file(&self) -> PathBuf {
+        self.temp.path().join("large.txt")
     }
 
     /// Returns the home directory of the programs.
@@ -122,7 +131,7 @@ impl Bench {
     fn command(&self, who: Who) -> Command {
         let program = match who {
             Who::Zori | Who::Exact => &self.programs.zori,
-            Who::Floor => &self.programs.floor,
+            Who::Floor | Who::ExactFloor => &self.programs.floor,
         };
         let mut command = run::command(program, &self.home(), &self.work());
         match who {
@@ -133,8 +142,9 @@ impl Bench {
                 }
                 command.args(["-p", PROMPT]).env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "dummy");
             }
-            Who::Floor => {
-                command.args([self.server.address.to_string().as_str(), PROMPT]);
+            Who::Floor | Who::ExactFloor => {
+                let shell = if matches!(who, Who::Floor) && has_bash() { "bash" } else { "sh" };
+                command.args([self.server.address.to_string().as_str(), PROMPT, shell]);
             }
         }
         command
@@ -164,13 +174,13 @@ impl Bench {
         script: &[Arc<Reply>],
         figure: impl Fn(&run::Run, &[Exchange]) -> Result<[f64; N]>,
     ) -> Result<[(f64, f64); N]> {
-        self.medians_beside(Who::Floor, script, figure)
+        self.medians_of([Who::Zori, Who::Floor], script, figure)
     }
 
-    /// Returns the same beside somebody else than the floor.
-    fn medians_beside<const N: usize>(
+    /// Returns the same of any two.
+    fn medians_of<const N: usize>(
         &self,
-        other: Who,
+        [one, other]: [Who; 2],
         script: &[Arc<Reply>],
         figure: impl Fn(&run::Run, &[Exchange]) -> Result<[f64; N]>,
     ) -> Result<[(f64, f64); N]> {
@@ -180,7 +190,7 @@ impl Bench {
             for (seen, value) in seen.iter_mut().zip(figure(&run, &exchanges)?) {
                 seen.1.push(value);
             }
-            let (run, exchanges) = self.play(Who::Zori, script)?;
+            let (run, exchanges) = self.play(one, script)?;
             for (seen, value) in seen.iter_mut().zip(figure(&run, &exchanges)?) {
                 seen.0.push(value);
             }
@@ -278,16 +288,25 @@ pub fn tools(bench: &Bench) -> Result<Vec<Figure>> {
         let steps = steps(seen);
         Ok([median(&steps), median(&steps[..10]), median(&steps[steps.len() - 10..])])
     })?;
+    let [plain_step] =
+        bench.medians_of([Who::Exact, Who::ExactFloor], &bash, |_, seen| Ok([median(&steps(seen))]))?;
     let path = bench.work().join("small.txt");
     let read = calls(READS, "read", &json!({"path": path.to_string_lossy()}));
     let [read] = bench.medians(&read, |_, seen| Ok([median(&steps(seen))]))?;
     let [edit] = bench.medians(&edits(bench), |_, seen| Ok([median(&steps(seen))]))?;
-    let [exact] = bench.medians_beside(Who::Exact, &edits(bench), |_, seen| Ok([median(&steps(seen))]))?;
+    let [exact] =
+        bench.medians_of([Who::Zori, Who::Exact], &edits(bench), |_, seen| Ok([median(&steps(seen))]))?;
     Ok(vec![
         Figure {
             name: "tool step, `bash` running `true`",
             measured: ms(step.0),
             floor: Some(ms(step.1)),
+            bar: Bar::Ratio(2.0),
+        },
+        Figure {
+            name: "the same in `sh`, as the profile `zdx` runs it",
+            measured: ms(plain_step.0),
+            floor: Some(ms(plain_step.1)),
             bar: Bar::Ratio(2.0),
         },
         Figure {
@@ -315,6 +334,11 @@ pub fn tools(bench: &Bench) -> Result<Vec<Figure>> {
             bar: Bar::Ratio(EDIT),
         },
     ])
+}
+
+/// Returns whether there is a bash, which zori prefers to `sh` (FOR-1).
+fn has_bash() -> bool {
+    Command::new("bash").args(["-c", "true"]).status().is_ok_and(|status| status.success())
 }
 
 /// Exact edits of a file of one megabyte, there and back, so that each run finds the same file.
@@ -359,7 +383,8 @@ pub fn stream(bench: &Bench) -> Result<Vec<Figure>> {
 
 /// A command that prints ten megabytes.
 pub fn output(bench: &Bench) -> Result<Vec<Figure>> {
-    let script = calls(1, "bash", &json!({"command": "cat large.txt"}));
+    let command = format!("cat {}", bench.large_file().display());
+    let script = calls(1, "bash", &json!({"command": command}));
     let [time] = bench.medians(&script, |_, seen| Ok([median(&steps(seen))]))?;
     let memory = bench.memory_medians(&script)?;
     Ok(vec![

@@ -130,7 +130,8 @@ fn resize(bench: &Bench) -> Result<Figure> {
 
 /// PERF-9: the longest time a key waits for its echo while a command prints ten megabytes.
 fn much_output(bench: &Bench) -> Result<Figure> {
-    let command = serde_json::json!({"command": "cat large.txt; sleep 0.2"});
+    let command = format!("cat {}; sleep 0.2", bench.large_file().display());
+    let command = serde_json::json!({"command": command});
     bench.server().begin(&[replies::call(1, "bash", &command).into(), replies::text(["Done."]).into()]);
     let mut chat = open(bench)?;
     chat.send("go");
