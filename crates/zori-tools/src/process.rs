@@ -1,9 +1,10 @@
 //! Runs shell commands: in a session and group of their own, bounded in time and memory, and with nothing left behind.
 //!
-//! [`Processes`] is shared by all calls of a run. Its parts: [`spawn`] starts the shell, [`output`] collects what it
+//! [`Processes`] is shared by all calls of a run. Its parts: [`spawn`] starts the shell (by [`vfork`] where it can), a [`child`] is waited for, [`output`] collects what it
 //! prints, [`spill`] keeps on disk what memory does not, [`group`] signals, [`jobs`] go on in the background, a [`service`] serves the run, [`reaper`]
 //! ends what a dropped call left, [`strays`] are what left its group, [`watchdog`] does so when this program itself is killed; [`pids`] names who lives.
 
+mod child;
 pub mod group;
 pub mod jobs;
 pub mod output;
@@ -13,6 +14,8 @@ pub mod service;
 pub mod spawn;
 pub mod spill;
 pub mod strays;
+#[cfg(target_os = "linux")]
+mod vfork;
 pub mod watchdog;
 
 use std::any::Any;
@@ -20,23 +23,24 @@ use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{Child, ChildStderr, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::sleep;
 use zori_core::confine::{CommandStart, Confine, ConfineError, Consent, Holding};
 use zori_core::text;
 use zori_core::tool::{LiveOutput, OutputStream, ProcessEnd};
 
+use self::child::Child;
 use self::group::Group;
 use self::jobs::{Job, JobOutput, Jobs, MAX_JOBS, Pipes, StayingFiles};
 use self::output::{Captured, Collector};
 use self::pids::PidFile;
 use self::reaper::Reaper;
-use self::spawn::{Bond, Confinement, Shell};
+use self::spawn::{Bond, Confinement, Shell, Stdin};
 use self::spill::SpillFolder;
 use crate::plain::{bounded, screen};
 
@@ -207,7 +211,7 @@ impl Processes {
         // A file rather than a pipe: nobody has to write to it while the command runs, or does not read.
         let stdin =
             run.input.map(|input| self.spill.unnamed(input)).transpose().map_err(ProcessError::Spawn)?;
-        let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
+        let stdin = stdin.map_or(Stdin::Nothing, Stdin::File);
         let started = strays::start(
             || run.shell.spawn(stdin, confinement, bond),
             |child| child.id().map(u32::cast_signed),

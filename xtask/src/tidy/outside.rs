@@ -185,6 +185,16 @@ const EXCEPTIONS: &[Exception] = &[
         why: "no system call waits for a file lock with a time limit, and who holds it may have been stopped",
     },
     Exception {
+        path: "crates/zori-tools/src/process/spawn.rs",
+        ban: "std::env::",
+        why: "a child inherits the environment, which is what the library for processes does, too",
+    },
+    Exception {
+        path: "crates/zori-tools/src/process/vfork.rs",
+        ban: "chdir(",
+        why: "the child that is about to become its program goes there, and has a working directory of its own",
+    },
+    Exception {
         path: "crates/zori-tools/src/process/watchdog.rs",
         ban: "chdir(",
         why: "the guard is a process of its own, and keeps no folder from being unmounted",

@@ -2,7 +2,8 @@
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
-use tokio::process::Child;
+
+use super::child::Child;
 
 /// A process group. Its number stays taken as long as it has members, even after its leader was reaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

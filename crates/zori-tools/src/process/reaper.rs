@@ -7,9 +7,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use tokio::process::Child;
-
 use super::KeepAlive;
+use super::child::Child;
 use super::group::Group;
 use super::pids::PidFile;
 use super::strays::{self, Stray};

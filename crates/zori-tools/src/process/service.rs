@@ -7,10 +7,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child as RuntimeChild, ChildStderr, ChildStdin, ChildStdout, Command};
 
+use super::child::Child;
 use super::group::Group;
-use super::spawn::{Confinement, in_own_session};
+use super::spawn::{Confinement, Entering, in_own_session};
 use super::{KeepAlive, Processes, Running, strays};
 
 /// How long a service may take to end after SIGTERM.
@@ -51,9 +52,10 @@ impl Processes {
         let mut command = Command::new(program);
         command.args(words).current_dir(cwd).env_clear().envs(env).envs(confinement.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        in_own_session(&mut command, false, self.reaper.table(), confinement.in_child);
-        let started = strays::start(|| command.spawn(), |child: &Child| child.id().map(u32::cast_signed));
-        let mut child = started.inspect_err(|_| self.reaper.not_started())?;
+        in_own_session(&mut command, Entering::new(false, self.reaper.table()), confinement.in_child);
+        let id = |child: &RuntimeChild| child.id().map(u32::cast_signed);
+        let started = strays::start(|| command.spawn(), id);
+        let mut child = Child::of_runtime(started.inspect_err(|_| self.reaper.not_started())?);
         let group = Group::led_by(&child);
         self.reaper.watch(group);
         let missing = || io::Error::other("it has no pipes");

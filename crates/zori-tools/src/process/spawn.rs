@@ -7,9 +7,12 @@ use std::io;
 use std::path::Path;
 use std::process::Stdio;
 
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use zori_core::confine::InChild;
 
+use super::child::Child;
+#[cfg(target_os = "linux")]
+use super::vfork::Program;
 use super::watchdog::GroupTable;
 use crate::env::ShellProgram;
 
@@ -51,55 +54,143 @@ pub enum Bond {
 
 impl Shell<'_> {
     /// Starts it. Call this on a thread that lives as long as the shell may: the death signal is bound to it.
-    pub fn spawn(&self, stdin: Stdio, confinement: Confinement, bond: Bond) -> io::Result<Child> {
-        let mut words = confinement
-            .wrapper
-            .into_iter()
-            .chain([self.program.name(), "-c", &[self.prelude, self.command].concat()].map(OsString::from));
-        let mut command = Command::new(words.next().expect("the shell is always there"));
-        command.args(words).current_dir(self.cwd);
-        let (stdout, stderr, stays, table) = match bond {
-            Bond::EndsWithUs(table) => (Stdio::piped(), Stdio::piped(), false, table),
-            Bond::Stays(stdout, stderr) => (stdout.into(), stderr.into(), true, None),
+    pub fn spawn(&self, stdin: Stdin, confinement: Confinement, bond: Bond) -> io::Result<Child> {
+        let text = [self.prelude, self.command].concat();
+        let shell = [self.program.name(), "-c", &text].map(OsString::from);
+        let argv: Vec<OsString> = confinement.wrapper.into_iter().chain(shell).collect();
+        let env_set: Vec<_> = self.env_set.iter().cloned().chain(confinement.env).collect();
+        let (files, stays, table) = match bond {
+            Bond::EndsWithUs(table) => (None, false, table),
+            Bond::Stays(stdout, stderr) => (Some([stdout, stderr]), true, None),
         };
-        command.stdin(stdin).stdout(stdout).stderr(stderr);
+        let entering = Entering::new(stays, table);
+        // What confines in the child may do more there than somebody may who borrows our memory.
+        #[cfg(target_os = "linux")]
+        if confinement.in_child.is_none() {
+            let program = Program::new(&argv, inherited(self.env_removed, &env_set), self.cwd)?;
+            if let Some(child) = quickly(&program, &stdin, files.as_ref(), entering)? {
+                return Ok(child);
+            }
+        }
+        let mut words = argv.into_iter();
+        let mut command = Command::new(words.next().expect("the shell is always there"));
+        command.args(words).current_dir(self.cwd).stdin(stdin.into_stdio());
+        match files {
+            None => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
+            Some([stdout, stderr]) => command.stdout(stdout).stderr(stderr),
+        };
         for name in self.env_removed {
             command.env_remove(name);
         }
-        for (name, value) in self.env_set.iter().chain(&confinement.env) {
-            command.env(name, value);
+        command.envs(env_set);
+        in_own_session(&mut command, entering, confinement.in_child);
+        command.spawn().map(Child::of_runtime)
+    }
+}
+
+/// What a shell reads.
+pub enum Stdin {
+    Nothing,
+    File(File),
+}
+
+impl Stdin {
+    fn into_stdio(self) -> Stdio {
+        match self {
+            Self::Nothing => Stdio::null(),
+            Self::File(file) => file.into(),
         }
-        in_own_session(&mut command, stays, table, confinement.in_child);
-        command.spawn()
+    }
+}
+
+/// Returns what a child has of our environment: all but these variables, and the additional ones.
+#[cfg(target_os = "linux")]
+fn inherited(removed: &[OsString], set: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+    let mut env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    env.retain(|(name, _)| !removed.contains(name) && set.iter().all(|(changed, _)| changed != name));
+    // Of two values for one name the later counts.
+    for (at, (name, value)) in set.iter().enumerate() {
+        if set[at + 1..].iter().all(|(later, _)| later != name) {
+            env.push((name.clone(), value.clone()));
+        }
+    }
+    env
+}
+
+/// Starts a program without copying ourselves; `None` where that cannot be.
+#[cfg(target_os = "linux")]
+fn quickly(
+    program: &Program,
+    stdin: &Stdin,
+    files: Option<&[File; 2]>,
+    entering: Entering,
+) -> io::Result<Option<Child>> {
+    let stdin = match stdin {
+        Stdin::Nothing => File::open("/dev/null")?,
+        Stdin::File(file) => file.try_clone()?,
+    };
+    let (theirs, ours) = match files {
+        Some([stdout, stderr]) => ([stdout.try_clone()?.into(), stderr.try_clone()?.into()], None),
+        None => {
+            let (our_out, out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+            let (our_err, err) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+            ([out, err], Some([our_out, our_err]))
+        }
+    };
+    let [out, err] = theirs;
+    match program.start([stdin.into(), out, err], entering)? {
+        Some((pid, descriptor)) => Child::described(pid, descriptor, ours).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What a child does before it becomes its program.
+#[derive(Clone, Copy)]
+pub struct Entering {
+    stays: bool,
+    table: Option<GroupTable>,
+    #[cfg(target_os = "linux")]
+    parent: rustix::process::Pid,
+}
+
+impl Entering {
+    /// `stays`: it may outlive us.
+    pub fn new(stays: bool, table: Option<GroupTable>) -> Self {
+        Self {
+            stays,
+            table,
+            #[cfg(target_os = "linux")]
+            parent: rustix::process::getpid(),
+        }
+    }
+
+    /// Begins a session, and binds the child's life to ours. It only makes system calls, which are async-signal-safe, and allocates
+    /// nothing.
+    pub fn enter(&self) -> io::Result<()> {
+        rustix::process::setsid()?;
+        if let Some(table) = self.table {
+            table.enter(rustix::process::getpid().as_raw_nonzero().get());
+        }
+        #[cfg(target_os = "linux")]
+        if !self.stays {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // Whoever died before the line above sends no signal any more.
+            if rustix::process::getppid() != Some(self.parent) {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+        }
+        close_on_exec_from(3);
+        Ok(())
     }
 }
 
 #[expect(unsafe_code, reason = "what runs between fork and exec has no safe interface")]
-pub(super) fn in_own_session(
-    command: &mut Command,
-    stays: bool,
-    table: Option<GroupTable>,
-    mut in_child: Option<InChild>,
-) {
-    #[cfg(target_os = "linux")]
-    let parent = rustix::process::getpid();
+pub(super) fn in_own_session(command: &mut Command, entering: Entering, mut in_child: Option<InChild>) {
     // SAFETY: the closure runs in the forked child. It only makes system calls, which are async-signal-safe, and
     // allocates nothing; whoever confines promises the same.
     unsafe {
         command.pre_exec(move || {
-            rustix::process::setsid()?;
-            if let Some(table) = table {
-                table.enter(rustix::process::getpid().as_raw_nonzero().get());
-            }
-            #[cfg(target_os = "linux")]
-            if !stays {
-                rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-                // Whoever died before the line above sends no signal any more.
-                if rustix::process::getppid() != Some(parent) {
-                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
-                }
-            }
-            close_on_exec_from(3);
+            entering.enter()?;
             // The program may ignore it so that a full disk is an error; a child decides for itself.
             libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
             in_child.as_mut().map_or(Ok(()), |enter| enter())

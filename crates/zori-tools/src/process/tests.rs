@@ -178,7 +178,7 @@ fn the_guard_ends_groups_when_its_pipe_ends() {
     let _context = runtime.enter();
     let mut child = shell_run(&root, command)
         .shell
-        .spawn(Stdio::null(), Confinement::default(), Bond::EndsWithUs(None))
+        .spawn(Stdin::Nothing, Confinement::default(), Bond::EndsWithUs(None))
         .unwrap();
     wait_for("both to start", || numbers(&scratch, "pids", 2).is_some());
     let pids = numbers(&scratch, "pids", 2).unwrap();
@@ -418,5 +418,75 @@ fn orphans_leave_no_zombies() {
     };
     // The watchdog is the only child left.
     wait_for("the orphans to be reaped", || children() == 1);
+    processes.shutdown();
+}
+
+/// What a shell sees of how it was started: signals, descriptors, session, folder, environment.
+const PROBE: &str = "sed -n '/^SigBlk:/p; /^SigIgn:/p' /proc/self/status; ls /proc/self/fd; \
+    [ $$ = \"$(cut -d' ' -f6 /proc/$$/stat)\" ] && echo leads; pwd; echo $GONE $KEPT $SET; cat";
+
+/// A shell starts alike whether we are copied for it or not.
+#[cfg(target_os = "linux")]
+#[test]
+fn both_ways_to_start_are_one() {
+    let scratch = Scratch::new();
+    let root = scratch.path();
+    let removed = ["PWD".into(), "OLDPWD".into(), "GONE".into()];
+    let set =
+        [("KEPT".into(), "first".into()), ("KEPT".into(), "kept".into()), ("SET".into(), "a=b c".into())];
+    let runtime = runtime();
+    let _context = runtime.enter();
+    let told = |in_child: Option<zori_core::confine::InChild>| {
+        let shell = Shell { env_removed: &removed, env_set: &set, ..shell_run(&root, PROBE).shell };
+        let confinement = Confinement { in_child, ..Confinement::default() };
+        let mut child = shell.spawn(Stdin::Nothing, confinement, Bond::EndsWithUs(None)).unwrap();
+        let mut text = String::new();
+        runtime.block_on(async {
+            let mut stdout = child.stdout.take().unwrap();
+            stdout.read_to_string(&mut text).await.unwrap();
+            assert!(child.wait().await.unwrap().success());
+        });
+        assert_eq!((child.id(), child.try_wait().unwrap().is_some()), (None, true));
+        text
+    };
+    // Whatever has to be done in the child, it is forked for it.
+    let forked = told(Some(Box::new(|| Ok(()))));
+    assert_eq!(told(None), forked);
+    // What was ignored when we were started stays so, but for what Rust and we ignore ourselves.
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
+    let ours = 1 << (libc::SIGPIPE - 1) | 1 << (libc::SIGXFSZ - 1);
+    let ignored = u64::from_str_radix(ignored, 16).unwrap() & !ours;
+    let wanted = format!(
+        "SigBlk:\t{:016x}\nSigIgn:\t{ignored:016x}\n0\n1\n2\n3\nleads\n{}\nkept a=b c\n",
+        0,
+        root.canonicalize().unwrap().display()
+    );
+    assert_eq!(forked, wanted);
+}
+
+/// What cannot start says why, whichever way is taken, and leaves nothing.
+#[test]
+fn what_does_not_start_says_why() {
+    let scratch = Scratch::new();
+    let processes = Processes::new(scratch.path());
+    let gone = scratch.path().join("gone");
+    let empty_path = [("PATH".into(), gone.clone().into_os_string())];
+    let root = scratch.path();
+    let error = |run: ShellRun<'_>| runtime().block_on(processes.run(run)).unwrap_err().to_string();
+    let missing = "cannot start `sh`: No such file or directory (os error 2)";
+    assert_eq!(error(shell_run(&gone, "true")), missing);
+    let mut run = shell_run(&root, "true");
+    run.shell.env_set = &empty_path;
+    assert_eq!(error(run), missing);
+    // Found, and not to be run.
+    fs::create_dir(&gone).unwrap();
+    fs::write(gone.join("sh"), "#!/bin/sh\n").unwrap();
+    let mut run = shell_run(&root, "true");
+    run.shell.env_set = &empty_path;
+    assert_eq!(error(run), "cannot start `sh`: Permission denied (os error 13)");
+    let long = "x".repeat(3 << 20);
+    assert_eq!(error(shell_run(&root, &long)), "cannot start `sh`: Argument list too long (os error 7)");
+    assert_eq!(processes.left_behind(), [""; 0]);
     processes.shutdown();
 }
