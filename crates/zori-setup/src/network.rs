@@ -91,9 +91,10 @@ impl NetworkOptions {
     /// The same for a run whose first request goes to this address: without TLS nobody waits for the files to be understood.
     pub fn http_to(&self, address: &str) -> Result<Arc<dyn Transport>, Failure> {
         let later = address.starts_with("http:");
-        let (mut pem, mut understood) = (Vec::new(), Vec::new());
+        let (mut pem, mut understood, mut read) = (Vec::new(), Vec::new(), Vec::new());
         for name in CERTIFICATES {
-            let Some(path) = self.env.path(name) else { continue };
+            // Whoever sets one of them for all programs sets the others to the same file.
+            let Some(path) = self.env.path(name).filter(|path| !read.contains(path)) else { continue };
             let unusable = |why: String| {
                 Failure::new(&SETTING_INVALID, format!("cannot use {name} {}: {why}", path.display()))
             };
@@ -101,15 +102,21 @@ impl NetworkOptions {
             if !later {
                 understood.push(Roots::with_pem(&bytes).map_err(|error| unusable(error.to_string()))?);
             }
-            pem.extend(bytes);
-            pem.push(b'\n');
+            match pem.is_empty() {
+                true => pem = bytes,
+                false => {
+                    pem.push(b'\n');
+                    pem.extend(bytes);
+                }
+            }
+            read.push(path);
         }
-        let roots = match (pem.as_slice(), understood.as_slice()) {
-            ([], _) => Roots::embedded(),
-            (pem, []) => Roots::with_pem_later(pem.to_vec()),
+        let roots = match understood.len() {
+            _ if read.is_empty() => Roots::embedded(),
+            0 => Roots::with_pem_later(pem),
             // A bundle takes milliseconds; one alone, as is usual, is understood once.
-            (_, [one]) => one.clone(),
-            (pem, _) => Roots::with_pem(pem).map_err(|error| {
+            1 => understood.remove(0),
+            _ => Roots::with_pem(&pem).map_err(|error| {
                 Failure::new(&SETTING_INVALID, format!("cannot use the certificates: {error}"))
             })?,
         };

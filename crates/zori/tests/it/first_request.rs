@@ -75,6 +75,23 @@ fn what_is_looked_at_as_root() {
     ");
 }
 
+/// A bundle of certificates takes longer to read than all the rest, and variables for several programs name the same one.
+#[test]
+fn certificates_are_read_once_as_root() {
+    if !can_trace() {
+        return;
+    }
+    let server = ModelServer::start([anthropic::text("Hello.")]);
+    let mut world = world();
+    world.use_server(&server);
+    let file = world.write("bundle.pem", "none is looked at before a certificate is");
+    world.set_var("SSL_CERT_FILE", &file).set_var("REQUESTS_CA_BUNDLE", &file);
+    let (output, calls) = record_all(&world, PROMPT, "%file");
+    assert_eq!(output.code(), Some(0), "{output}");
+    let opened = |call: &&Call| call.name == "openat" && call.args.contains("bundle.pem");
+    assert_eq!(calls.iter().filter(opened).count(), 1);
+}
+
 /// Returns a call as a line, if it is about a file of ours: what the loader reads and what lies above differ between machines.
 fn look(world: &TestEnv, call: &Call) -> Option<String> {
     let path = call.args.split('"').nth(1)?;
