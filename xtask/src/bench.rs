@@ -18,6 +18,7 @@ mod figure;
 mod forgiveness;
 mod index;
 mod long_answer;
+pub mod order;
 mod panel;
 mod permissions;
 mod programs;
@@ -103,9 +104,16 @@ const OUTSIDE: &[&str] = &[
 /// Measures and prints; exit code 1 when a bar is missed.
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let (binary, args) = match args {
-        [flag, path, areas @ ..] if flag == "--binary" => (Some(Path::new(path)), areas),
+        [flag, path, areas @ ..] if flag == "--binary" => {
+            // The programs run in folders of their own.
+            (
+                Some(Path::new(path).canonicalize().with_context(|| format!("no program is at `{path}`"))?),
+                areas,
+            )
+        }
         _ => (None, args),
     };
+    let binary = binary.as_deref();
     if let Some((decode::CHILD, rest)) = args.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return decode::in_child(rest);
     }

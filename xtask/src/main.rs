@@ -2,8 +2,8 @@
 //!
 //! `tidy` keeps the house rules (its checks are also the tests of this crate), `docs` writes the generated
 //! reference pages, `picture` draws the README's picture, `test` runs every test, `conformance` drives zori with the
-//! clients of others, `dist` makes packages, `fuzz` and `soak` go on for longer, `bench` measures speed and size. Nothing here is part of the
-//! product.
+//! clients of others, `dist` makes packages, `fuzz` and `soak` go on for longer, `bench` measures speed and size, `order` tells
+//! the linker what a start runs. Nothing here is part of the product.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a chore talks to the person who runs it")]
 
@@ -66,6 +66,12 @@ const CHORES: &[Chore] = &[
         args: "[--binary PATH] [AREA]",
         about: "Measure speed and size",
         run: bench::chore,
+    },
+    Chore {
+        name: "order",
+        args: "",
+        about: "Write which functions every start runs, for the linker to put side by side",
+        run: bench::order::chore,
     },
 ];
 

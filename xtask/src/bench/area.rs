@@ -223,6 +223,25 @@ impl Bench {
         Ok(())
     }
 
+    /// Runs a prompt, and one with commands, below callgrind; returns its files, in which functions have their names as they are linked.
+    pub fn profiles(&self, folder: &Path) -> Result<Vec<PathBuf>> {
+        let commands = calls(3, "bash", &json!({"command": "true"}));
+        let scripts: [(&str, &[Arc<Reply>]); 2] = [("start", &[hello()]), ("commands", &commands)];
+        scripts
+            .into_iter()
+            .map(|(name, script)| {
+                let (inner, file) = (self.command(Who::Zori), folder.join(name));
+                let mut command = run::command(Path::new("valgrind"), &self.home(), &self.work());
+                command.args(["--tool=callgrind", "--demangle=no"]);
+                command.arg(format!("--callgrind-out-file={}", file.display()));
+                command.arg(inner.get_program()).args(inner.get_args());
+                command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+                self.play_command(command, script)?;
+                Ok(file)
+            })
+            .collect()
+    }
+
     /// Has so many calls of a tool made in a home, and returns how long each took, in milliseconds.
     pub fn steps_in(&self, home: &Path, count: usize, tool: &str, input: &Value) -> Result<Vec<f64>> {
         let mut command = self.command(Who::Zori);

@@ -37,6 +37,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     ("crates/zori-host/src/schedule.rs", "the work of one call, which waits for it"),
     ("crates/zori-host/src/session.rs", "the end of one session, which waits for it"),
+    ("crates/zori-host/src/session/going_back.rs", "one undo, which the session waits for"),
     ("crates/zori-chat/src/screen/outside.rs", "the folder of one `/feedback`, which the chat waits for"),
     ("crates/zori-providers/src/http/read_ahead.rs", "reads one answer ahead, and ends with it"),
     ("crates/zori-providers/src/drain_body.rs", "reads the rest of one answer, for a bounded time"),
