@@ -1,6 +1,7 @@
 //! The file `zori.db`: opened for writing with its schema brought up to date, or for reading without a trace.
 
 use std::fs;
+use std::io::Read as _;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,10 @@ pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often one that was too late asks again; each time somebody else was done meanwhile.
 const ASKED_AGAIN: usize = 32;
+/// How often a database is copied again whose log was begun anew meanwhile.
+const COPIED_AGAIN: usize = 16;
+/// How long the header of a log is, with the numbers that change when it is begun anew.
+const WAL_HEADER: usize = 32;
 
 /// Returns the file of a base directory.
 pub fn database_path(base: &Path) -> PathBuf {
@@ -371,12 +376,28 @@ fn create_private(path: &Path) -> std::io::Result<()> {
     fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
 }
 
+/// Returns the beginning of a log, which is another one each time the log is worked off and begun anew. `None`: it has nothing.
+fn round_of(wal: &Path) -> Option<[u8; WAL_HEADER]> {
+    let mut header = [0; WAL_HEADER];
+    fs::File::open(wal).and_then(|mut file| file.read_exact(&mut header)).ok().map(|()| header)
+}
+
 /// A copy that is read in place of a database that is in use.
 #[derive(Debug)]
 struct Copy(PathBuf);
 
 impl Copy {
     fn make(path: &Path, wal: &Path, scratch: &Path) -> Result<Self, IndexError> {
+        Self::make_while(path, wal, scratch, || ())
+    }
+
+    /// Does the same; `meanwhile` is what others do after the database was copied and before its log is.
+    fn make_while(
+        path: &Path,
+        wal: &Path,
+        scratch: &Path,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<Self, IndexError> {
         use std::os::unix::fs::DirBuilderExt;
         let mut number = 0_u32;
         let copy = loop {
@@ -388,17 +409,42 @@ impl Copy {
                 Err(error) => return Err(IndexError::io(&folder)(error)),
             }
         };
-        let database = copy.database();
+        for _ in 0..COPIED_AGAIN {
+            let before = round_of(wal);
+            copy.take(path, wal, &mut meanwhile)?;
+            if round_of(&beside(&copy.database(), "-wal")) == before {
+                return Ok(copy);
+            }
+        }
+        Err(IndexError::Locked(path.to_owned()))
+    }
+
+    /// Copies the database, then its log: what was written meanwhile is in the log, unless that was begun anew.
+    fn take(&self, path: &Path, wal: &Path, meanwhile: &mut impl FnMut()) -> Result<(), IndexError> {
+        let (database, log) = (self.database(), beside(&self.database(), "-wal"));
         fs::copy(path, &database).map_err(IndexError::io(path))?;
-        match fs::copy(wal, beside(&database, "-wal")) {
+        meanwhile();
+        let _ = fs::remove_file(&log);
+        match fs::copy(wal, &log) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(IndexError::io(wal)(error)),
-            _ => Ok(copy),
+            _ => Ok(()),
         }
     }
 
     fn database(&self) -> PathBuf {
         self.0.join("zori.db")
     }
+}
+
+/// Reads a copy that is made while others do something.
+#[cfg(test)]
+pub(crate) fn read_while(
+    path: &Path,
+    scratch: &Path,
+    meanwhile: impl FnMut(),
+) -> Result<Database, IndexError> {
+    let copy = Copy::make_while(path, &beside(path, "-wal"), scratch, meanwhile)?;
+    Database::read_at(path, Some(copy), scratch)
 }
 
 impl Drop for Copy {

@@ -118,6 +118,53 @@ fn reading_leaves_no_trace() {
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "the copy is gone");
 }
 
+/// D-33: a copy of a database that somebody writes to is whole. Where the log is worked off and begun anew after the database was copied, it would
+/// have neither the old pages nor the new ones.
+#[test]
+fn a_copy_is_whole_while_somebody_writes() {
+    let (base, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = database_path(base.path());
+    let mut writing = store(&base, "/p");
+    let mut write = |round: u64, begins_anew: bool| {
+        let text = |n: u32| format!("{round} {n} {}", "word ".repeat(400));
+        let messages = (1..40).map(|n| (n, "user", text(n), String::new())).collect::<Vec<_>>();
+        let copy = |_: &str| Some(SessionCopy { title: String::new(), messages: messages.clone() });
+        writing.sync(&[file("a", round)], false, NOW, copy).unwrap();
+        if begins_anew {
+            let work = |connection: &mut rusqlite::Connection| {
+                connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |_| Ok(())).unwrap();
+                Ok(())
+            };
+            writing.database.change(work).unwrap();
+            writing.save_note(&format!("after {round}"), "", NOW).unwrap();
+        }
+    };
+    let mut round = 1;
+    write(round, true);
+    let mut read = |changes: usize, begins_anew: bool| {
+        let mut left = changes;
+        let reading = crate::database::read_while(&path, scratch.path(), || {
+            if left > 0 {
+                (left, round) = (left - 1, round + 1);
+                write(round, begins_anew);
+            }
+        })?;
+        let check = "PRAGMA integrity_check";
+        let said: String = reading.connection.query_row(check, [], |row| row.get(0)).unwrap();
+        let store = ProjectStore::new(reading, Path::new("/p"))?;
+        let said_in_it = store.messages()?.into_iter().filter(|message| message.session.is_some());
+        let rounds: std::collections::BTreeSet<String> =
+            said_in_it.map(|message| message.content.split(' ').next().unwrap().to_owned()).collect();
+        Ok((said, rounds.into_iter().collect::<Vec<_>>()))
+    };
+    let whole = |round: &str| ("ok".to_owned(), vec![round.to_owned()]);
+    assert_eq!(read(1, false).unwrap(), whole("2"), "what is written meanwhile is in the log");
+    assert_eq!(read(1, true).unwrap(), whole("3"));
+    assert_eq!(read(5, true).unwrap(), whole("8"), "until it holds still");
+    assert!(matches!(read(99, true), Err(IndexError::Locked(_))), "which is not waited for forever");
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "no copy is left");
+}
+
 #[test]
 fn what_cannot_be_used_says_why() {
     let base = tempfile::tempdir().unwrap();
