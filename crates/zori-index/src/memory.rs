@@ -216,24 +216,26 @@ impl ProjectStore {
             for id in ids {
                 let found = change
                     .query_row(
-                        "SELECT s.name, m.turn, m.role, m.content FROM messages m
+                        "SELECT s.name, m.turn, m.role, m.content, s.id FROM messages m
                          LEFT JOIN sessions s ON s.id = m.session_id WHERE m.project_id = ?1 AND m.id = ?2",
                         params![project, id],
                         |row| {
                             let session: Option<String> = row.get(0)?;
                             let content: String = row.get(3)?;
                             let role: String = row.get(2)?;
-                            Ok(session
-                                .map(|session| digest(&session, row.get(1).unwrap_or(0), &role, &content)))
+                            let digest =
+                                |session: String| digest(&session, row.get(1).unwrap_or(0), &role, &content);
+                            Ok(session.map(digest).zip(row.get::<_, Option<i64>>(4)?))
                         },
                     )
                     .optional()?;
                 let Some(found) = found else { continue };
-                if let Some(digest) = found {
+                if let Some((digest, session)) = found {
                     change.execute(
                         "INSERT OR IGNORE INTO forgotten (project_id, digest) VALUES (?1, ?2)",
                         params![project, digest],
                     )?;
+                    leave_no_words(change, project, session)?;
                 }
                 change.execute(
                     "DELETE FROM messages WHERE project_id = ?1 AND id = ?2",
@@ -250,6 +252,13 @@ impl ProjectStore {
         });
         Ok(gone)
     }
+}
+
+/// Deletes what is known of a session beside its messages, and may have words of one that is forgotten. A later dream sums up what is left.
+fn leave_no_words(change: &Transaction<'_>, project: i64, session: i64) -> rusqlite::Result<()> {
+    let of_session = params![project, session];
+    change.execute("DELETE FROM summaries WHERE project_id = ?1 AND session_id = ?2", of_session)?;
+    change.execute("UPDATE sessions SET title = '' WHERE project_id = ?1 AND id = ?2", of_session).map(drop)
 }
 
 /// Takes the place of what was known of a session. Messages that are as they were stay: their numbers, vectors and what else is known of them
@@ -279,12 +288,17 @@ fn replace(
     }
     let mut forgotten =
         change.prepare_cached("SELECT 1 FROM forgotten WHERE project_id = ?1 AND digest = ?2")?;
-    let mut wanted = Vec::new();
+    let (mut wanted, mut is_whole) = (Vec::new(), true);
     for (turn, role, text, said_at) in copy.messages {
         let text = kept(&text);
-        if !text.is_empty() && !forgotten.exists(params![project, digest(&file.name, turn, role, &text)])? {
+        if forgotten.exists(params![project, digest(&file.name, turn, role, &text)])? {
+            is_whole = false;
+        } else if !text.is_empty() {
             wanted.push((turn, role, text, said_at));
         }
+    }
+    if !is_whole {
+        leave_no_words(change, project, session)?;
     }
     let mut known = change.prepare_cached(
         "SELECT id, turn, role, content FROM messages WHERE project_id = ?1 AND session_id = ?2 ORDER BY id",

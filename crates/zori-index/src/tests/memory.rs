@@ -73,17 +73,8 @@ fn what_was_forgotten_does_not_come_back_and_is_gone_from_the_file() {
     sync(&mut store, sessions);
     let id = store.messages().unwrap()[0].id;
     assert_eq!(store.forget(&[id, 999], NOW).unwrap(), [id]);
-    let in_file = |word: &str| {
-        let files = std::fs::read_dir(base.path()).unwrap();
-        files
-            .filter(|entry| {
-                let bytes = std::fs::read(entry.as_ref().unwrap().path()).unwrap();
-                bytes.windows(word.len()).any(|part| part == word.as_bytes())
-            })
-            .count()
-    };
-    assert_eq!(in_file("zanzibarcanary"), 0);
-    assert_eq!(in_file("keep this"), 1, "the search sees what is there");
+    assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    assert_eq!(files_with(&base, "keep this").len(), 1, "the search sees what is there");
     let anew = |name: &str| {
         let said = sessions.iter().find(|(known, _)| *known == name)?.1;
         let line = |(text, turn): (&&str, u32)| (turn, "user", (*text).to_owned(), String::new());
@@ -91,6 +82,44 @@ fn what_was_forgotten_does_not_come_back_and_is_gone_from_the_file() {
     };
     store.sync(&[file("a", 1)], true, NOW, anew).unwrap();
     assert_eq!(found(&store, "zanzibarcanary keep"), ["keep this"]);
+}
+
+/// What is known of a session beside its messages has their words, too: its title, and the summary of a dream.
+#[test]
+fn what_was_forgotten_is_in_no_title_and_no_summary() {
+    let base = tempfile::tempdir().unwrap();
+    let mut store = store(&base, "/p");
+    let copy = |_: &str| {
+        let said = ["zanzibarcanary begins", "keep this", "zanzibarcanary ends"].into_iter().zip(1..);
+        let messages = said.map(|(text, turn)| (turn, "user", text.to_owned(), String::new())).collect();
+        Some(SessionCopy { title: "zanzibarcanary begins".into(), messages })
+    };
+    store.sync(&[file("a", 1)], false, NOW, copy).unwrap();
+    let gates = crate::DreamGates { min_sessions: 1, min_hours: 0 };
+    store.dream(gates, NOW).unwrap().unwrap();
+    assert_eq!(store.summaries(9).unwrap()[0].text, "zanzibarcanary begins ... zanzibarcanary ends");
+    let with_it = |message: &crate::Message| message.content.contains("zanzibarcanary").then_some(message.id);
+    let ids: Vec<i64> = store.messages().unwrap().iter().filter_map(with_it).collect();
+    assert_eq!(store.forget(&ids, NOW).unwrap().len(), 2);
+    assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    assert_eq!(store.summaries(9).unwrap(), []);
+    // Neither comes back with the copy that is made again.
+    store.sync(&[file("a", 2)], true, NOW, copy).unwrap();
+    store.dream(gates, NOW + 1).unwrap();
+    drop(store);
+    assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    assert_eq!(files_with(&base, "keep this"), ["zori.db"], "the search sees what is there");
+}
+
+/// Returns the files of a base directory that have a word.
+fn files_with(base: &TempDir, word: &str) -> Vec<String> {
+    let has = |path: &Path| {
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(word.len()).any(|part| part == word.as_bytes())
+    };
+    let files = std::fs::read_dir(base.path()).unwrap().map(|entry| entry.unwrap());
+    let found = files.filter(|entry| has(&entry.path()));
+    found.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
 /// A memory full of instructions stays data, and cannot leave its wrapper.
