@@ -140,9 +140,27 @@ pub fn wrapped(found: &[Recalled]) -> String {
             Some(session) => format!("session {session}, turn {turn}, {role}"),
             None => "saved note".to_owned(),
         };
-        let _ =
-            writeln!(text, "[{id}: {place}, {said_at}]\n{}", content.replace("</recalled", "< /recalled"));
+        let _ = writeln!(text, "[{id}: {place}, {said_at}]\n{}", inside(content));
     }
     text.push_str("</recalled>");
     text
+}
+
+/// The name of the wrapper.
+const WRAPPER: &str = "recalled";
+
+/// Returns a text that cannot end the wrapper, however it writes that.
+fn inside(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let name = after.trim_start().strip_prefix('/').map(str::trim_start);
+        let ends = name.and_then(|name| name.get(..WRAPPER.len()));
+        kept.push_str(before);
+        kept.push_str(if ends.is_some_and(|name| name.eq_ignore_ascii_case(WRAPPER)) { "&lt;" } else { "<" });
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
 }
