@@ -59,7 +59,9 @@ impl ProjectStore {
             .query_row("SELECT id FROM projects WHERE key = ?1", [&key], |row| row.get(0))
             .optional()
             .map_err(database.failed())?;
-        Ok(Self { database, id, root: root.to_string_lossy().into_owned(), key })
+        // Roots that are no text may look alike; what is kept of them is known by the key.
+        let root = root.to_str().map_or_else(|| format!("{} ({key})", root.display()), str::to_owned);
+        Ok(Self { database, id, root, key })
     }
 
     /// Returns the name under which things of the project are kept.

@@ -65,6 +65,21 @@ fn projects_do_not_see_each_other() {
     assert_eq!((a.count().unwrap(), b.messages().unwrap().len()), (1, 1));
 }
 
+/// Roots that are no text, and look alike as text, are two projects.
+#[test]
+fn roots_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let base = tempfile::tempdir().unwrap();
+    for (bytes, note) in [(b"/p\xfe", "heron"), (b"/p\xff", "stork")] {
+        let database = Database::open(&database_path(base.path())).unwrap();
+        let mut store = ProjectStore::new(database, Path::new(std::ffi::OsStr::from_bytes(bytes))).unwrap();
+        store.save_note(note, "2027-01-01T00:00:00Z", NOW).unwrap();
+        assert_eq!(found(&store, "heron stork"), [note]);
+    }
+    let listed = crate::projects(&Database::open(&database_path(base.path())).unwrap()).unwrap();
+    assert_eq!(listed.len(), 2);
+}
+
 #[test]
 fn what_was_forgotten_does_not_come_back_and_is_gone_from_the_file() {
     let base = tempfile::tempdir().unwrap();
