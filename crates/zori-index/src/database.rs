@@ -22,6 +22,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("code_schema.sql"),
     include_str!("code_vectors.sql"),
     include_str!("one_table_of_vectors.sql"),
+    include_str!("recallable.sql"),
 ];
 /// The version of the schema that this program knows.
 pub(crate) const KNOWN: i64 = MIGRATIONS.len() as i64;

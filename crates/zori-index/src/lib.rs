@@ -13,6 +13,7 @@ mod dream;
 mod embed;
 mod error;
 mod evict;
+mod frequency;
 mod graph;
 mod jobs;
 mod lease;

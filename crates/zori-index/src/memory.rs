@@ -74,8 +74,6 @@ pub struct Synced {
     pub unchanged: u64,
     /// How many are gone.
     pub gone: u64,
-    /// How many messages can be recalled now.
-    pub messages: u64,
 }
 
 impl ProjectStore {
@@ -121,7 +119,6 @@ impl ProjectStore {
                 change.execute_batch("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
             })?;
         }
-        synced.messages = self.count()?;
         Ok(synced)
     }
 

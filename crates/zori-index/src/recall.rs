@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use rusqlite::params;
+use rusqlite::{OptionalExtension, params};
 
 use crate::embed;
 use crate::error::IndexError;
+use crate::frequency::{COMMON, WEIGHED, rarest};
 use crate::memory::{Message, tokens};
 use crate::project_store::ProjectStore;
 use crate::vectors::{Likeness, VectorsOf};
@@ -18,6 +19,8 @@ const RANK_CONSTANT: f64 = 60.0;
 const RANKED: usize = 50;
 /// How many words of a question are looked for.
 const MOST_WORDS: usize = 32;
+/// How many words that are neither rare nor common help with weighing.
+const MOST_REFINING: usize = 4;
 /// How alike a message must be to count, of 127 squared.
 const ALIKE: i32 = 127 * 127 / 5;
 /// What the wrapper of one message takes.
@@ -82,24 +85,55 @@ impl ProjectStore {
         Ok(found)
     }
 
-    fn by_words(&self, question: &str) -> Result<Vec<i64>, IndexError> {
-        let mut words: Vec<String> =
-            embed::words(question).take(MOST_WORDS).map(|word| format!("\"{word}\"")).collect();
-        words.dedup();
-        if words.is_empty() {
+    /// Returns the messages that have words of a question, those first that fit best. Weighing a message takes much longer than finding it, so
+    /// words that few messages have decide which are weighed, and the others only how.
+    pub(crate) fn by_words(&self, question: &str) -> Result<Vec<i64>, IndexError> {
+        let mut counted = self.counted("messages_fts", embed::words(question).take(MOST_WORDS))?;
+        counted.retain(|(count, _)| *count > 0);
+        if counted.is_empty() {
             return Ok(Vec::new());
         }
+        let (rare, others) = rarest(counted);
+        let weighed: usize = rare.iter().map(|(count, _)| count).sum();
+        let rare: Vec<String> = rare.into_iter().map(|(_, word)| word).collect();
+        let any = rare.join(" OR ");
+        // A word that nearly every message has says nothing of any of them.
+        let telling = others.iter().filter(|(count, _)| *count < COMMON).take(MOST_REFINING);
+        let refined = telling.map(|(_, word)| format!(" OR (({any}) AND {word})"));
+        let query: String = std::iter::once(any.clone()).chain(refined).collect();
+        let since = if weighed > WEIGHED { self.newest_with(&any)? } else { 0 };
+        let found = self.weighed(&query, since)?;
+        // What was left out may be all that this project has: words are counted over all of them.
+        match found.len() < RANKED && (since > 0 || (found.is_empty() && !others.is_empty())) {
+            true => {
+                let all = rare.into_iter().chain(others.into_iter().map(|(_, word)| word));
+                self.weighed(&all.collect::<Vec<_>>().join(" OR "), 0)
+            }
+            false => Ok(found),
+        }
+    }
+
+    /// Returns the number of the message with which the newest begin that a query finds, as many as are weighed.
+    fn newest_with(&self, query: &str) -> Result<i64, IndexError> {
+        let newest = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?1 ORDER BY rowid DESC LIMIT 1 OFFSET ?2";
+        let found =
+            self.database.connection.query_row(newest, params![query, WEIGHED as i64 - 1], |row| row.get(0));
+        found.optional().map(Option::unwrap_or_default).map_err(self.failed())
+    }
+
+    /// Returns what a query finds from a message on, best first.
+    fn weighed(&self, query: &str, since: i64) -> Result<Vec<i64>, IndexError> {
         let failed = self.failed();
         let mut rows = self
             .database
             .connection
-            .prepare(
-                "SELECT m.id FROM messages_fts f JOIN messages m ON m.id = f.rowid
-                 WHERE messages_fts MATCH ?1 AND m.project_id = ?2 AND m.evicted_at IS NULL
+            .prepare_cached(
+                "SELECT m.id FROM messages_fts f CROSS JOIN messages m INDEXED BY messages_recallable ON m.id = f.rowid
+                 WHERE messages_fts MATCH ?1 AND f.rowid >= ?4 AND m.project_id = ?2 AND m.evicted_at IS NULL
                  ORDER BY bm25(messages_fts), m.id DESC LIMIT ?3",
             )
             .map_err(&failed)?;
-        let found = rows.query_map(params![words.join(" OR "), self.id, RANKED as i64], |row| row.get(0));
+        let found = rows.query_map(params![query, self.id, RANKED as i64, since], |row| row.get(0));
         found.map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
     }
 

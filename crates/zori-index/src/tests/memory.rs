@@ -7,11 +7,12 @@ use crate::{fitting, wrapped};
 fn the_copy_follows_the_files() {
     let base = tempfile::tempdir().unwrap();
     let mut store = store(&base, "/p");
-    let count = |read, unchanged, gone, messages| Synced { read, unchanged, gone, messages };
-    assert_eq!(sync(&mut store, &[("a", &["first"]), ("b", &["second", "third"])]), count(2, 0, 0, 3));
-    assert_eq!(sync(&mut store, &[("a", &["first"]), ("b", &["second", "third"])]), count(0, 2, 0, 3));
+    let count = |read, unchanged, gone| Synced { read, unchanged, gone };
+    assert_eq!(sync(&mut store, &[("a", &["first"]), ("b", &["second", "third"])]), count(2, 0, 0));
+    assert_eq!(sync(&mut store, &[("a", &["first"]), ("b", &["second", "third"])]), count(0, 2, 0));
+    assert_eq!(store.count().unwrap(), 3);
     assert_eq!(store.behind(&[file("a", 5), file("b", 1), file("c", 1)]).unwrap(), 2);
-    assert_eq!(sync(&mut store, &[("a", &["first", "more"])]), count(1, 0, 1, 2));
+    assert_eq!(sync(&mut store, &[("a", &["first", "more"])]), count(1, 0, 1));
     let messages: Vec<_> =
         store.messages().unwrap().into_iter().map(|m| (m.session, m.turn, m.role, m.content)).collect();
     let said = |turn, text: &str| (Some("a".to_owned()), turn, "user".to_owned(), text.to_owned());
@@ -180,4 +181,39 @@ fn the_budget_is_kept() {
     assert_eq!(found.len(), 3);
     let texts: Vec<_> = fitting(found, 100).into_iter().map(|found| found.message.content).collect();
     assert_eq!(texts.len(), 2, "the long one is left out, not what comes after it: {texts:?}");
+}
+
+/// Words that nearly every message has cost nothing beside one that few have, and a question of such words alone is answered by the newest.
+#[test]
+fn words_that_many_messages_have() {
+    let base = tempfile::tempdir().unwrap();
+    let (mut mine, mut other) = (store(&base, "/p"), store(&base, "/q"));
+    let said = |from: usize, to: usize| {
+        let text = |n: usize| match n {
+            // Said first, and long ago.
+            0 => "the lexer is kept by hand".to_owned(),
+            n => format!("the build is number {n}"),
+        };
+        let messages = (from..to).zip(1..).map(|(n, turn)| (turn, "user", text(n), String::new()));
+        Some(SessionCopy { title: String::new(), messages: messages.collect() })
+    };
+    mine.sync(&[file("a", 1)], false, NOW, |_| said(0, 5_000)).unwrap();
+    other.sync(&[file("b", 1)], false, NOW, |_| said(5_000, 9_500)).unwrap();
+    let words = |store: &ProjectStore, question: &str| -> Vec<String> {
+        let ids = store.by_words(question).unwrap();
+        let message = |id| store.message(id).unwrap().expect("it is of this project").content;
+        ids.into_iter().map(message).collect()
+    };
+    assert_eq!(words(&mine, "where is the lexer?"), ["the lexer is kept by hand"]);
+    assert_eq!(words(&mine, "the build number 77")[0], "the build is number 77");
+    let newest = words(&mine, "what is the build?");
+    assert_eq!((newest.len(), newest[0].as_str()), (50, "the build is number 4999"));
+    // A word that another project has often, and this one once, is found all the same.
+    other.save_note("the hand of the lexer", "2027-01-01T00:00:00Z", NOW).unwrap();
+    assert_eq!(words(&mine, "lexer"), ["the lexer is kept by hand"]);
+    mine.save_note("an old note", "2027-01-01T00:00:00Z", NOW).unwrap();
+    let more: Vec<_> = (0..4_200).map(|n| format!("note {n}")).collect();
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    sync(&mut other, &[("b", &["the build"]), ("c", &more)]);
+    assert_eq!(words(&mine, "note"), ["an old note"]);
 }

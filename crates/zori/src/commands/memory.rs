@@ -264,8 +264,12 @@ fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let (place, now) = (place_of(cx)?, now(cx));
     // Settings that cannot be used are refused before anything is written.
     let vectors = vectors_of(cx, &place)?;
-    let made = || place.sync(&mut place.open()?, true, now);
-    let (synced, aside) = match made() {
+    let made = || {
+        let mut store = place.open()?;
+        let synced = place.sync(&mut store, true, now)?;
+        Ok((synced, store.count()?))
+    };
+    let ((synced, messages), aside) = match made() {
         // Whoever makes it anew wants a new one in place of a damaged one, too (DB-4).
         Err(IndexError::Damaged { .. }) => {
             let aside = Database::set_aside(&place.database, now).map_err(|error| unusable(&error))?;
@@ -280,9 +284,9 @@ fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         Some(vectors) => Some(wire_up::runtime()?.block_on(vectors.catch_up(&place, now, usize::MAX))),
         None => None,
     };
-    let mut data = json!({"sessions": synced.read, "messages": synced.messages, "gone": synced.gone});
+    let mut data = json!({"sessions": synced.read, "messages": messages, "gone": synced.gone});
     let sessions = if synced.read == 1 { "session" } else { "sessions" };
-    let mut text = format!("{} messages of {} {sessions} can be recalled", synced.messages, synced.read);
+    let mut text = format!("{} messages of {} {sessions} can be recalled", messages, synced.read);
     if let Some(Ok(count)) = &embedded {
         data["embedded"] = json!(count);
         text.push_str(&format!("; {count} got vectors"));
