@@ -90,7 +90,23 @@ pub struct CodeStatus {
     pub finished_at: Option<i64>,
 }
 
+/// How far the files of a project are indexed. It is known without a look at what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeProgress {
+    /// How many files were looked at, whatever came of it.
+    pub looked_at: u64,
+    /// How many files the last pass found.
+    pub found: u64,
+    /// Whether the first pass has come to its end.
+    pub is_whole: bool,
+}
+
 impl CodeStatus {
+    /// Returns how far it is.
+    pub fn progress(&self) -> CodeProgress {
+        CodeProgress { looked_at: self.looked_at(), found: self.found, is_whole: self.is_whole() }
+    }
+
     /// Returns how many files were looked at, whatever came of it.
     pub fn looked_at(&self) -> u64 {
         self.files + self.skipped.iter().map(|(_, count)| count).sum::<u64>()
@@ -149,6 +165,17 @@ impl ProjectStore {
         .map(drop)
     }
 
+    /// Returns how far the files are indexed.
+    pub fn code_progress(&self) -> Result<CodeProgress, IndexError> {
+        let query = "SELECT (SELECT count(*) FROM code_files WHERE project_id = ?1), p.found, p.finished_at IS NOT NULL
+             FROM (SELECT 1) LEFT JOIN code_passes p ON p.project_id = ?1";
+        let progress = |row: &rusqlite::Row<'_>| {
+            let found = row.get::<_, Option<u64>>(1)?.unwrap_or_default();
+            Ok(CodeProgress { looked_at: row.get(0)?, found, is_whole: row.get(2)? })
+        };
+        self.database.connection.query_row(query, [self.id], progress).map_err(self.failed())
+    }
+
     /// Returns how much is indexed.
     pub fn code_status(&self) -> Result<CodeStatus, IndexError> {
         let failed = self.failed();
@@ -173,7 +200,10 @@ impl ProjectStore {
         Ok(CodeStatus {
             files: number("SELECT count(*) FROM code_files WHERE project_id = ?1 AND skipped IS NULL")?,
             symbols: number("SELECT count(*) FROM code_symbols WHERE project_id = ?1")?,
-            chunks: number("SELECT count(*) FROM code_chunks WHERE project_id = ?1")?,
+            // By the index of a file's chunks: their texts are not looked at.
+            chunks: number(
+                "SELECT count(*) FROM code_files f JOIN code_chunks c ON c.file_id = f.id WHERE f.project_id = ?1",
+            )?,
             bytes: number(
                 "SELECT coalesce(sum(size), 0) FROM code_files WHERE project_id = ?1 AND skipped IS NULL",
             )?,

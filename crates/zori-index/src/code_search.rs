@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, ToSql, params};
 
 use crate::code::CodeSymbol;
 use crate::error::IndexError;
+use crate::frequency::{COMMON, Counted, rarest};
 use crate::project_store::ProjectStore;
 
 /// The constant of reciprocal rank fusion, as its authors have it.
@@ -161,26 +162,86 @@ impl ProjectStore {
              WHERE code_symbols_fts MATCH ?2 AND s.project_id = ?1 AND {IN_PATH} AND (?4 IS NULL OR s.kind = ?4)
              ORDER BY bm25(code_symbols_fts), length(s.name), f.path, s.start_line LIMIT {RANKED}"
         );
-        if let Some(query) = all_of(question.words) {
-            take(&words, &[&self.id, &query, &question.path, &question.kind])?;
+        let (telling, common) = self.telling("code_symbols_fts", question)?;
+        match (all_of(&telling), all_of(&common)) {
+            (Some(query), _) => take(&words, &[&self.id, &query, &question.path, &question.kind])?,
+            // Where nothing tells symbols apart, those that come first are as good as any.
+            (None, Some(query)) => {
+                let first = words
+                    .replace("ORDER BY bm25(code_symbols_fts), length(s.name), f.path, s.start_line ", "");
+                take(&first, &[&self.id, &query, &question.path, &question.kind])?;
+            }
+            (None, None) => {}
         }
         Ok(hits)
     }
 
     /// Returns chunks with all the words, then those with any.
     fn chunks_that_fit(&self, question: &CodeQuestion<'_>) -> Result<Vec<i64>, IndexError> {
+        let (mut telling, common) = self.telling("code_chunks_fts", question)?;
+        telling.retain(|(count, _)| *count > 0);
+        let words: Vec<String> =
+            [&telling, &common].into_iter().flatten().map(|(_, word)| word.clone()).collect();
         let mut chunks = Vec::new();
-        for query in [all_of(question.words), any_of(question.words)].into_iter().flatten() {
-            if chunks.len() < question.limit.min(RANKED) {
-                for chunk in self.chunks_matching(&query, question)? {
-                    if !chunks.contains(&chunk) {
-                        chunks.push(chunk);
-                    }
+        let mut take = |found: Vec<i64>| {
+            for chunk in found {
+                if chunks.len() < RANKED && !chunks.contains(&chunk) {
+                    chunks.push(chunk);
                 }
             }
+            chunks.len() < question.limit.min(RANKED)
+        };
+        let left_out = match all_of(&telling) {
+            Some(all) => {
+                let (rare, others) = rarest(telling);
+                let any = any_of(&rare).filter(|any| *any != all);
+                let wants_more = take(self.chunks_matching(&all, question)?);
+                if let Some(any) = any.filter(|_| wants_more) {
+                    take(self.chunks_matching(&any, question)?);
+                }
+                !others.is_empty() || !common.is_empty()
+            }
+            // Where nothing tells chunks apart, those that come first are as good as any.
+            None => {
+                if let Some(all) = all_of(&common) {
+                    take(self.first_chunks(&all, question)?);
+                }
+                common.len() > 1
+            }
+        };
+        // What was left out may be all that this project has: words are counted over all of them.
+        if chunks.is_empty() && left_out {
+            chunks = self.chunks_matching(&words.join(" OR "), question)?;
         }
-        chunks.truncate(RANKED);
         Ok(chunks)
+    }
+
+    /// Returns the words of a question that tell rows of a full-text index apart, the rarest first, and those that very many rows have.
+    fn telling(
+        &self,
+        table: &str,
+        question: &CodeQuestion<'_>,
+    ) -> Result<(Vec<Counted>, Vec<Counted>), IndexError> {
+        let letters = |word: &&String| word.chars().all(char::is_alphanumeric) && !word.is_empty();
+        let words = question.words.iter().filter(letters).take(MOST_WORDS).cloned();
+        Ok(self.counted(table, words)?.into_iter().partition(|(count, _)| *count < COMMON))
+    }
+
+    /// Returns chunks that a query finds, unweighed.
+    fn first_chunks(&self, query: &str, question: &CodeQuestion<'_>) -> Result<Vec<i64>, IndexError> {
+        let failed = self.failed();
+        let mut rows = self
+            .database
+            .connection
+            .prepare_cached(&format!(
+                "SELECT c.id FROM code_chunks_fts t CROSS JOIN code_chunks c ON c.id = t.rowid
+                 JOIN code_files f ON f.id = c.file_id
+                 WHERE code_chunks_fts MATCH ?2 AND c.project_id = ?1 AND {IN_PATH} LIMIT {RANKED}"
+            ))
+            .map_err(&failed)?;
+        let rows =
+            rows.query_map(params![self.id, query, question.path], |row| row.get(0)).map_err(&failed)?;
+        rows.collect::<Result<_, _>>().map_err(&failed)
     }
 
     fn chunks_matching(&self, query: &str, question: &CodeQuestion<'_>) -> Result<Vec<i64>, IndexError> {
@@ -295,18 +356,16 @@ fn symbol(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<CodeSymbol>
     })
 }
 
-/// Returns words as a query, each in quotes, so that none is taken for an operator.
-fn joined(words: &[String], with: &str) -> Option<String> {
-    let letters = |word: &&String| word.chars().all(char::is_alphanumeric);
-    let quoted: Vec<_> =
-        words.iter().filter(letters).take(MOST_WORDS).map(|word| format!("\"{word}\"")).collect();
-    (!quoted.is_empty()).then(|| quoted.join(with))
+/// Returns words as a query; each is in quotes, so that none is taken for an operator.
+fn joined(words: &[Counted], with: &str) -> Option<String> {
+    let words: Vec<&str> = words.iter().map(|(_, word)| word.as_str()).collect();
+    (!words.is_empty()).then(|| words.join(with))
 }
 
-fn all_of(words: &[String]) -> Option<String> {
+fn all_of(words: &[Counted]) -> Option<String> {
     joined(words, " AND ")
 }
 
-fn any_of(words: &[String]) -> Option<String> {
-    joined(words, " OR ").filter(|_| words.len() > 1)
+fn any_of(words: &[Counted]) -> Option<String> {
+    joined(words, " OR ")
 }

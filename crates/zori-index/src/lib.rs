@@ -31,7 +31,9 @@ mod tests;
 mod vectors;
 mod writer;
 
-pub use code::{CodeChange, CodeChunk, CodeContent, CodeFile, CodeStatus, CodeSymbol, KnownFile};
+pub use code::{
+    CodeChange, CodeChunk, CodeContent, CodeFile, CodeProgress, CodeStatus, CodeSymbol, KnownFile,
+};
 pub use code_search::{CodeHit, CodeQuestion, MappedFile};
 pub use database::{Database, database_path};
 pub use dream::{DreamGates, Dreamt};

@@ -99,7 +99,7 @@ pub(super) fn run(
     }
     batch.write(store, now)?;
     // Nothing is written where nothing changed.
-    if pass.changed > 0 || pass.gone > 0 || !store.code_status()?.is_whole() {
+    if pass.changed > 0 || pass.gone > 0 || !store.code_progress()?.is_whole {
         store.begin_code_pass(pass.found, now)?;
         store.end_code_pass(now)?;
     }

@@ -1,6 +1,6 @@
 //! A question in words to places in the code, as a model and people read them.
 
-use zori_index::{CodeHit, CodeQuestion, CodeStatus, IndexError, ProjectStore, VectorKind, VectorsOf};
+use zori_index::{CodeHit, CodeProgress, CodeQuestion, IndexError, ProjectStore, VectorKind, VectorsOf};
 use zori_syntax::words;
 
 /// How many lines of a place are shown.
@@ -62,7 +62,8 @@ fn cut(hit: &mut CodeHit, words: &[String]) {
 }
 
 /// Returns how much is indexed, where that is not everything.
-pub fn indexed_so_far(status: &CodeStatus) -> Option<String> {
-    let whole = status.is_whole() && status.looked_at() >= status.found;
-    (!whole).then(|| format!("Indexed so far: {} of {} files.", status.looked_at(), status.found))
+pub fn indexed_so_far(progress: CodeProgress) -> Option<String> {
+    let CodeProgress { looked_at, found, is_whole } = progress;
+    let whole = is_whole && looked_at >= found;
+    (!whole).then(|| format!("Indexed so far: {looked_at} of {found} files."))
 }

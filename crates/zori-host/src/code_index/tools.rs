@@ -237,7 +237,7 @@ impl Index {
     }
 
     fn note(&self, store: &ProjectStore) -> Result<Option<String>, IndexError> {
-        Ok(indexed_so_far(&store.code_status()?))
+        Ok(indexed_so_far(store.code_progress()?))
     }
 
     fn found(&self, hits: &[CodeHit], store: &ProjectStore) -> Result<ToolOutput, IndexError> {

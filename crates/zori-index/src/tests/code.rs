@@ -121,3 +121,36 @@ fn projects_are_apart_and_clearing_is_thorough() {
         assert!(!text.contains("canary"), "{}", path.display());
     }
 }
+
+/// Words that nearly every chunk and symbol has do not decide, and a question of such words alone has an answer.
+#[test]
+fn words_that_very_much_code_has() {
+    let base = TempDir::new().unwrap();
+    let (mut mine, mut other) = (store(&base, "/a"), store(&base, "/b"));
+    let many = |from: usize, to: usize| -> Vec<CodeChange> {
+        let one = |n: usize| {
+            let name = format!("item{n}");
+            file(&format!("{n:05}.rs"), &[("function", &name, 1)], &format!("let value = add {n}"))
+        };
+        (from..to).map(one).collect()
+    };
+    mine.change_code(many(0, 4_100), NOW).unwrap();
+    mine.change_code(vec![file("pond.rs", &[("struct", "Pond", 1)], "let value = fish")], NOW).unwrap();
+    other.change_code(many(5_000, 5_010), NOW).unwrap();
+    let ask = |store: &ProjectStore, text: &str| {
+        let words = words(text);
+        found(store, &CodeQuestion { words: &words, ..CodeQuestion::default() })
+    };
+    assert_eq!(ask(&mine, "value fish"), ["pond.rs:1-50"]);
+    assert_eq!(ask(&mine, "add value 77"), ["00077.rs:1-50"]);
+    // Every symbol of these tests has the part `config`, and every chunk the part `nest`.
+    assert_eq!(ask(&mine, "config")[0], "00000.rs:1-3 item0");
+    assert_eq!(ask(&mine, "nobody nest value")[0], "00000.rs:1-50");
+    assert_eq!(ask(&mine, "value nest").len(), 10);
+    // What is rare over all projects may be none of this one's.
+    assert_eq!(ask(&other, "fish value").len(), 10);
+    assert_eq!(ask(&other, "fish"), [""; 0]);
+    let kind = words("config");
+    let ask = CodeQuestion { words: &kind, kind: Some("struct"), ..CodeQuestion::default() };
+    assert_eq!(found(&mine, &ask), ["pond.rs:1-3 Pond"]);
+}

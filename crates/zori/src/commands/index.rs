@@ -226,7 +226,7 @@ fn status(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         false => unused(cx),
     };
     if used {
-        text.extend(indexed_so_far(&status).map(|note| format!("\n{note}")));
+        text.extend(indexed_so_far(status.progress()).map(|note| format!("\n{note}")));
         if !status.languages.is_empty() {
             let each = status.languages.iter().map(|(name, count)| format!("{count} {name}"));
             text.push_str(&format!("\nLanguages: {}", each.collect::<Vec<_>>().join(", ")));
@@ -261,13 +261,13 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         true => NOTHING.to_owned(),
         false => hits.iter().map(|hit| line(hit) + "\n").collect(),
     };
-    let status = store.code_status().map_err(|error| unusable(&error))?;
+    let progress = store.code_progress().map_err(|error| unusable(&error))?;
     let reply = Reply::rows(hits.iter().map(|hit| External(row(hit)))).text(listed);
     let reply = match warning {
         Some(why) => reply.warn(Warning::new("INDEX_WITHOUT_VECTORS", why)),
         None => reply,
     };
-    Ok(match indexed_so_far(&status) {
+    Ok(match indexed_so_far(progress) {
         Some(note) => reply.warn(Warning::new("INDEX_BEHIND", note)),
         None => reply,
     })

@@ -49,7 +49,9 @@ impl World {
             more
         };
         let pass = self.place.sync(&mut store, &SystemClock::new(), &mut go_on).unwrap();
-        (pass, store.code_status().unwrap())
+        let status = store.code_status().unwrap();
+        assert_eq!(store.code_progress().unwrap(), status.progress());
+        (pass, status)
     }
 
     fn found(&self, text: &str) -> Vec<String> {
