@@ -76,7 +76,7 @@ pub use mcp::{
 };
 pub use memory::{
     AskedBy, EmbedderSettings, MemoryPlace, MemorySettings, QdrantSettings, Recall, StorePlace,
-    VectorSettings, Vectors,
+    VectorSettings, Vectors, begun_in,
 };
 pub use mode::{ModeError, ModeGate, Modes, TellRights};
 pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback};

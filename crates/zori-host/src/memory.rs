@@ -8,6 +8,7 @@ mod recall;
 mod tools;
 mod vectors;
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -109,25 +110,18 @@ impl MemoryPlace {
     pub fn sessions(&self) -> Vec<SessionId> {
         let sessions = SessionDir::new(self.sessions.clone());
         let listed = sessions.list().unwrap_or_default();
-        listed.into_iter().map(|entry| entry.id).filter(|id| self.is_of_project(&sessions, id)).collect()
+        // Many sessions are begun in few folders, each of which is looked for once.
+        let mut known: HashMap<PathBuf, bool> = HashMap::new();
+        let mut is_of_project = |id: &SessionId| {
+            let Some(root) = begun_in(&sessions, id) else { return false };
+            *known.entry(root).or_insert_with_key(|root| self.project_of(root) == self.project)
+        };
+        listed.into_iter().map(|entry| entry.id).filter(|id| is_of_project(id)).collect()
     }
 
     /// Returns the project that a folder belongs to.
     pub fn project_of<'p>(&self, folder: &'p Path) -> &'p Path {
         project_root(folder, self.home.as_deref())
-    }
-
-    fn is_of_project(&self, sessions: &SessionDir, id: &SessionId) -> bool {
-        let Ok(Some(mut records)) = sessions.records(id) else { return false };
-        match records.next() {
-            Some(Ok(record)) => match record.kind {
-                RecordKind::Meta(meta) => {
-                    meta.root.is_some_and(|root| self.project_of(&root) == self.project)
-                }
-                _ => false,
-            },
-            _ => false,
-        }
     }
 
     /// Returns the files of the project's sessions, as they are now.
@@ -155,6 +149,14 @@ impl MemoryPlace {
 impl StorePlace for MemoryPlace {
     fn open(&self) -> Result<ProjectStore, IndexError> {
         self.open()
+    }
+}
+
+/// Returns the folder that a session was begun in, as its first record has it.
+pub fn begun_in(sessions: &SessionDir, id: &SessionId) -> Option<PathBuf> {
+    match sessions.records(id).ok()??.next()?.ok()?.kind {
+        RecordKind::Meta(meta) => meta.root,
+        _ => None,
     }
 }
 

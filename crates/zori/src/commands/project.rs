@@ -10,11 +10,10 @@ use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::failure::Failure;
 use zori_contract::reply::Reply;
-use zori_core::ids::SessionId;
 use zori_core::text::one_line;
-use zori_host::MemoryPlace;
+use zori_host::{MemoryPlace, begun_in};
 use zori_index::{Database, project_key, projects};
-use zori_store::{RecordKind, SessionDir};
+use zori_store::SessionDir;
 
 use super::memory::place_of;
 use super::{Context, example};
@@ -102,11 +101,8 @@ fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
 /// Returns the folder that each session was begun in.
 fn session_roots(place: &MemoryPlace) -> Vec<PathBuf> {
     let sessions = SessionDir::new(place.sessions.clone());
-    let root = |id: SessionId| match sessions.records(&id).ok()??.next()?.ok()?.kind {
-        RecordKind::Meta(meta) => meta.root,
-        _ => None,
-    };
-    sessions.list().unwrap_or_default().into_iter().filter_map(|entry| root(entry.id)).collect()
+    let listed = sessions.list().unwrap_or_default();
+    listed.into_iter().filter_map(|entry| begun_in(&sessions, &entry.id)).collect()
 }
 
 fn show(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
