@@ -41,6 +41,13 @@ pub struct Job {
 }
 
 impl Job {
+    /// Returns its next slot where that comes before the one that is noted, because the clock went back since it was made or ran.
+    fn sooner(&self, now: i64) -> Option<i64> {
+        let went_back = self.created_at > now || self.last_run.is_some_and(|last| last > now);
+        let (noted, next) = (self.next_run?, next_slot(&self.when, now)?);
+        (went_back && next < noted).then_some(next)
+    }
+
     fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
         let (cron, at, zone): (Option<String>, Option<i64>, String) = (row.get(2)?, row.get(3)?, row.get(4)?);
         Ok(Self {
@@ -158,27 +165,42 @@ impl ProjectStore {
             .map_err(self.failed())
     }
 
+    /// Returns whether a job waits for a time that only a clock knew which was ahead: it was made or ran later than now, and would run again much
+    /// earlier. The next [`ProjectStore::claim`] sets it right.
+    pub fn is_ahead(&self, now: i64) -> Result<bool, IndexError> {
+        Ok(self.jobs()?.iter().any(|job| job.sooner(now).is_some()))
+    }
+
     /// Takes the slot that is due the longest, unless another process has it. Slots that were missed count once: the job goes on from now.
     pub fn claim(&mut self, now: i64) -> Result<Option<Claim>, IndexError> {
-        if self.next_due()?.is_none_or(|due| due > now) {
+        if self.next_due()?.is_none_or(|due| due > now) && !self.is_ahead(now)? {
             return Ok(None);
         }
         self.write(now, move |change, project| {
+            let mut all = change.prepare(&format!("SELECT {FIELDS} FROM jobs WHERE project_id = ?1"))?;
+            let mut set_next = change.prepare("UPDATE jobs SET next_run = ?1 WHERE id = ?2")?;
+            let jobs: Vec<Job> = all.query_map([project], Job::of)?.collect::<Result<_, _>>()?;
+            for (job, next) in jobs.iter().filter_map(|job| Some((job, job.sooner(now)?))) {
+                set_next.execute(params![next, job.id])?;
+            }
             let query = format!(
                 "SELECT {FIELDS} FROM jobs WHERE project_id = ?1 AND next_run <= ?2 ORDER BY next_run, name LIMIT 1"
             );
-            let Some(job) = change.query_row(&query, params![project, now], Job::of).optional()? else {
-                return Ok(None);
-            };
-            let slot = job.next_run.unwrap_or(now);
-            let next = next_slot(&job.when, now);
-            change.execute("UPDATE jobs SET next_run = ?1, last_run = ?2, last_status = 'running' WHERE id = ?3",
-                params![next, now, job.id])?;
-            let taken = change.execute(
-                "INSERT OR IGNORE INTO job_runs (job_id, scheduled_for, started) VALUES (?1, ?2, ?3)",
-                params![job.id, slot, now],
-            )?;
-            Ok((taken > 0).then_some(Claim { job, scheduled_for: slot }))
+            while let Some(job) = change.query_row(&query, params![project, now], Job::of).optional()? {
+                let slot = job.next_run.unwrap_or(now);
+                set_next.execute(params![next_slot(&job.when, now), job.id])?;
+                let taken = change.execute(
+                    "INSERT OR IGNORE INTO job_runs (job_id, scheduled_for, started) VALUES (?1, ?2, ?3)",
+                    params![job.id, slot, now],
+                )?;
+                // A slot that ran before the clock went back does not run again.
+                if taken > 0 {
+                    change.execute("UPDATE jobs SET last_run = ?1, last_status = 'running' WHERE id = ?2",
+                        params![now, job.id])?;
+                    return Ok(Some(Claim { job, scheduled_for: slot }));
+                }
+            }
+            Ok(None)
         })
     }
 

@@ -105,10 +105,47 @@ fn zone_of(name: &str) -> Result<TimeZone, WhenError> {
 }
 
 fn parse(line: &str) -> Result<Cron, WhenError> {
-    let bad = |why: String| WhenError::Cron { line: line.to_owned(), why };
-    let fields = line.split(' ').filter(|field| !field.is_empty()).count();
-    if !line.starts_with('@') && !(5..=6).contains(&fields) {
-        return Err(bad(format!("it has {fields} fields; five are wanted, or six with seconds first")));
+    Cron::from_str(line)
+        .ok()
+        .filter(|_| fields(line).is_some())
+        .ok_or_else(|| WhenError::Cron { line: line.to_owned(), why: what_is_wrong(line) })
+}
+
+/// The fields of a cron line with seconds: what each is called, and what it takes.
+const FIELDS: [(&str, &str); 6] = [
+    ("second", "0 to 59"),
+    ("minute", "0 to 59"),
+    ("hour", "0 to 23"),
+    ("day of the month", "1 to 31, or `L` for the last"),
+    ("month", "1 to 12, or jan to dec"),
+    ("weekday", "0 to 7, where 0 and 7 are Sunday, or sun to sat"),
+];
+
+/// Returns the fields of a line, none for a name; `None` where there are too few or too many.
+fn fields(line: &str) -> Option<Vec<&str>> {
+    if line.starts_with('@') {
+        return Some(Vec::new());
     }
-    Cron::from_str(line).map_err(|error| bad(error.to_string()))
+    let fields: Vec<&str> = line.split(' ').filter(|field| !field.is_empty()).collect();
+    (5..=6).contains(&fields.len()).then_some(fields)
+}
+
+/// Says which field of a line is wrong: the one that is wrong by itself, too.
+fn what_is_wrong(line: &str) -> String {
+    let Some(fields) = fields(line) else {
+        let count = line.split(' ').filter(|field| !field.is_empty()).count();
+        return format!("it has {count} fields; five are wanted, or six with seconds first");
+    };
+    if fields.is_empty() {
+        return "names are @yearly, @monthly, @weekly, @daily and @hourly".to_owned();
+    }
+    let without_seconds = FIELDS.len() - fields.len();
+    for (at, (field, (name, takes))) in fields.iter().zip(&FIELDS[without_seconds..]).enumerate() {
+        let mut alone = vec!["*"; fields.len()];
+        alone[at] = field;
+        if Cron::from_str(&alone.join(" ")).is_err() {
+            return format!("`{field}` is no {name}: {takes}");
+        }
+    }
+    "its fields do not go together".to_owned()
 }

@@ -35,7 +35,21 @@ fn cron_lines() {
         refused("* * * *", "UTC"),
         "`* * * *` is not a cron line: it has 4 fields; five are wanted, or six with seconds first"
     );
-    assert!(refused("61 * * * *", "UTC").starts_with("`61 * * * *` is not a cron line: "));
+    // Which field is wrong, and what it takes.
+    for (line, why) in [
+        ("61 * * * *", "`61` is no minute: 0 to 59"),
+        ("0 24 * * *", "`24` is no hour: 0 to 23"),
+        ("0 9 32 * *", "`32` is no day of the month: 1 to 31, or `L` for the last"),
+        ("0 9 * 13 *", "`13` is no month: 1 to 12, or jan to dec"),
+        ("0 9 * * 8", "`8` is no weekday: 0 to 7, where 0 and 7 are Sunday, or sun to sat"),
+        ("0 9 * * someday", "`someday` is no weekday: 0 to 7, where 0 and 7 are Sunday, or sun to sat"),
+        ("75 0 9 * * *", "`75` is no second: 0 to 59"),
+        ("*/0 9 * * *", "`*/0` is no minute: 0 to 59"),
+        ("@noon", "names are @yearly, @monthly, @weekly, @daily and @hourly"),
+        ("", "it has 0 fields; five are wanted, or six with seconds first"),
+    ] {
+        assert_eq!(refused(line, "UTC"), format!("`{line}` is not a cron line: {why}"));
+    }
     assert_eq!(
         refused("0 0 * * *", "Mars/Base"),
         "`Mars/Base` is not a time zone; names are those of the IANA database, such as `Europe/Berlin`"
@@ -124,4 +138,55 @@ fn what_runs_once_is_over_then() {
     assert_eq!(store.next_due().unwrap(), None);
     assert!(store.remove_job("once", NOW).unwrap());
     assert!(!store.remove_job("once", NOW).unwrap());
+}
+
+/// A clock that ran years ahead, and was set right: what a job did or was made in that time does not hold it off, and no slot runs twice.
+#[test]
+fn a_clock_that_was_years_ahead() {
+    let base = tempfile::tempdir().unwrap();
+    let mut store = store(&base, "/p");
+    let (now, ahead) = (at("2027-01-01T00:00:00Z"), at("2099-01-01T00:00:00Z"));
+    store.add_job(&daily("old", now), now).unwrap();
+    store.add_job(&daily("new", ahead), ahead).unwrap();
+    let claim = store.claim(ahead).unwrap().unwrap();
+    assert_eq!((claim.job.name.as_str(), shown(claim.scheduled_for)), ("old", "2027-01-01T09:00:00Z".into()));
+    store.finish(&claim, "ok", ahead).unwrap();
+    let next = |store: &ProjectStore| store.next_due().unwrap().map(shown).unwrap();
+    assert_eq!(next(&store), "2099-01-01T09:00:00Z");
+    // The clock is right again.
+    let now = at("2027-01-01T08:00:00Z");
+    assert!(store.is_ahead(now).unwrap());
+    assert_eq!(store.claim(now).unwrap(), None, "nothing is due");
+    assert_eq!(next(&store), "2027-01-01T09:00:00Z");
+    assert!(!store.is_ahead(now).unwrap());
+    let due = at("2027-01-01T09:00:01Z");
+    let claims: Vec<_> = std::iter::from_fn(|| store.claim(due).unwrap()).collect();
+    let names: Vec<_> = claims.iter().map(|claim| claim.job.name.as_str()).collect();
+    assert_eq!(names, ["new"], "the slot of the other one was taken");
+    let old = store.job("old").unwrap().unwrap();
+    assert_eq!(
+        (old.last_status.as_deref(), old.next_run.map(shown)),
+        (Some("ok"), Some("2027-01-02T09:00:00Z".into())),
+        "and nothing is said of a run that there was not"
+    );
+    let due = at("2027-01-02T09:00:01Z");
+    let claims: Vec<_> = std::iter::from_fn(|| store.claim(due).unwrap()).collect();
+    assert_eq!(claims.len(), 2, "from then on both run");
+}
+
+/// A clock that goes back by a second, as a time server sets it.
+#[test]
+fn a_clock_that_goes_back_a_little() {
+    let base = tempfile::tempdir().unwrap();
+    let mut store = store(&base, "/p");
+    let now = at("2027-01-01T00:00:00Z");
+    store.add_job(&daily("j", now), now).unwrap();
+    let claim = store.claim(at("2027-01-01T09:00:00Z")).unwrap().unwrap();
+    store.finish(&claim, "ok", at("2027-01-01T09:00:00Z")).unwrap();
+    for second in ["08:59:59", "09:00:00", "09:00:01"] {
+        assert_eq!(store.claim(at(&format!("2027-01-01T{second}Z"))).unwrap(), None, "{second}");
+    }
+    let job = store.job("j").unwrap().unwrap();
+    assert_eq!((job.last_status.as_deref(), store.job_runs(&job, 9).unwrap().len()), (Some("ok"), 1));
+    assert_eq!(job.next_run.map(shown).as_deref(), Some("2027-01-02T09:00:00Z"));
 }

@@ -47,7 +47,7 @@ fn made_listed_and_removed() {
     ");
     insta::assert_snapshot!(add("late", &["--cron", "99 9 * * *", "--tz", "UTC"]), @"
     ------- stderr -------
-    Error: `99 9 * * *` is not a cron line: Component error: Number out of bounds.
+    Error: `99 9 * * *` is not a cron line: `99` is no minute: 0 to 59
     [exit status: 2]
     ");
     insta::assert_snapshot!(add("when", &[]), @"
@@ -125,6 +125,32 @@ fn a_slot_runs_once_over_two_runners() {
     );
     assert_eq!(model.count(), 2);
     assert!(!root.join("made.txt").exists(), "the mode of the job holds");
+}
+
+/// A job that was made while the clock ran years ahead comes when the clock is right again, and not in years.
+#[test]
+fn a_clock_that_was_set_right() {
+    let world = world();
+    let root = world.work().canonicalize().expect("it is there");
+    {
+        let database = Database::open(&database_path(world.base())).expect("it can be made");
+        let mut store = ProjectStore::new(database, &root).expect("it can be used");
+        let ahead = 7_258_118_400;
+        let when = When::cron("0 9 * * *", "UTC", ahead).expect("it comes");
+        let job = NewJob { name: "daily", when, prompt: "look", created_by: "user", mode: "plan" };
+        store.add_job(&job, ahead).expect("it can be added").expect("the name is free");
+    }
+    let next = || {
+        let listed = world.run(&["schedule", "list", "--output", "json"]);
+        let listed: Value = serde_json::from_str(&listed.stdout()).expect("it is JSON");
+        listed["data"][0]["next_run"].as_str().expect("it comes").to_owned()
+    };
+    assert_eq!(next(), "2200-01-01T09:00:00Z");
+    insta::assert_snapshot!(world.run(&["schedule", "run", "--once"]), @"
+    Nothing is due.
+    [exit status: 0]
+    ");
+    assert!(next() < "2200".to_owned() && next().ends_with("T09:00:00Z"), "{}", next());
 }
 
 /// Makes a job that was due long ago, in a project that knows of its schedule.

@@ -63,16 +63,18 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     loop {
         cx.cancel.check()?;
         // A project without a database has no jobs, and gets none by looking.
-        let next = match read(cx)? {
-            Some(store) => store.next_due().map_err(|error| unusable(&error))?,
-            None => None,
+        let (next, is_ahead) = match read(cx)? {
+            Some(store) => {
+                let next = store.next_due().map_err(|error| unusable(&error))?;
+                (next, store.is_ahead(now(cx)).map_err(|error| unusable(&error))?)
+            }
+            None => (None, false),
         };
         // What becomes due meanwhile is left to the next call.
         let until = if args.has(&ONCE) { begun } else { now(cx) };
-        let due = next.filter(|next| *next <= until);
-        let claim = match due {
-            Some(_) => open(cx)?.claim(now(cx)).map_err(|error| unusable(&error))?,
-            None => None,
+        let claim = match is_ahead || next.is_some_and(|next| next <= until) {
+            true => open(cx)?.claim(now(cx)).map_err(|error| unusable(&error))?,
+            false => None,
         };
         match claim {
             Some(claim) => {
