@@ -32,6 +32,7 @@ mod trust;
 mod tui;
 mod undo;
 mod vault;
+mod waiting;
 
 use serde_json::Value;
 use zori_contract::args::Args;

@@ -24,12 +24,12 @@ use zori_host::{
 use zori_index::{CodeHit, CodeStatus, ProjectStore};
 
 use super::memory::{self, NOTHING, nothing_to_look_for};
+use super::waiting::wait_for;
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::code_index::{self, place};
 use zori_setup::error::BASE_UNUSABLE;
 use zori_setup::memory::unusable;
-use zori_setup::wire_up;
 
 const TEXT: Positional =
     Positional::required("TEXT", Kind::Text, "What to look for: a name, or a few words").many();
@@ -174,7 +174,7 @@ fn build(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let embedded = match vectors_of(cx)? {
         Some(vectors) => {
             let now = (cx.clock.unix_ms() / 1_000) as i64;
-            Some(wire_up::runtime()?.block_on(vectors.catch_up(&place, now, usize::MAX)))
+            Some(wait_for(cx, vectors.catch_up(&place, now, usize::MAX))?)
         }
         None => None,
     };
@@ -246,7 +246,7 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let below = args.text(&BELOW).map(|path| path.trim_start_matches("./").trim_end_matches('/'));
     let text = args.all(&TEXT).join(" ");
     let (asked_by, warning) = match vectors_of(cx)? {
-        Some(vectors) => wire_up::runtime()?.block_on(vectors.ask(&text)),
+        Some(vectors) => wait_for(cx, vectors.ask(&text))?,
         None => (AskedBy::BuiltIn, None),
     };
     let query = CodeQuery {

@@ -22,11 +22,11 @@ use zori_core::text::one_line;
 use zori_host::{AskedBy, MemoryPlace, SystemClock, Vectors};
 use zori_index::{Database, IndexError, Message, ProjectStore};
 
+use super::waiting::wait_for;
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
 use zori_setup::memory::{place, unusable, vectors};
-use zori_setup::wire_up;
 
 pub use self::graph::GRAPH;
 
@@ -165,7 +165,7 @@ pub(super) fn vectors_of(cx: &Context<'_>, place: &MemoryPlace) -> Result<Option
 fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (place, question) = (place_of(cx)?, args.all(&TEXT).join(" "));
     let (asked_by, warning) = match vectors_of(cx, &place)?.filter(|_| place.is_used()) {
-        Some(vectors) => wire_up::runtime()?.block_on(vectors.ask(&question)),
+        Some(vectors) => wait_for(cx, vectors.ask(&question))?,
         None => (AskedBy::BuiltIn, None),
     };
     let found = |store: &ProjectStore| -> Result<Vec<Message>, IndexError> {
@@ -281,7 +281,7 @@ fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         Failure::new(&BASE_UNUSABLE, format!("cannot write {}: {error}", place.marker.display()))
     })?;
     let embedded = match vectors {
-        Some(vectors) => Some(wire_up::runtime()?.block_on(vectors.catch_up(&place, now, usize::MAX))),
+        Some(vectors) => Some(wait_for(cx, vectors.catch_up(&place, now, usize::MAX))?),
         None => None,
     };
     let mut data = json!({"sessions": synced.read, "messages": messages, "gone": synced.gone});

@@ -188,6 +188,30 @@ fn found_by_likeness() {
     assert_eq!(without.stdout().lines().count(), 1, "{without}");
 }
 
+/// IDX-10: Ctrl-C is heard while a model makes vectors; what was indexed until then stays.
+#[test]
+fn interrupted_while_a_model_makes_vectors() {
+    let server = ModelServer::start([Reply::stall()]);
+    let mut world = world();
+    world.write(world.work().join("pond.rs"), "pub fn heron() {}\n");
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
+    world.set_var("OPENAI_API_KEY", "sk-embed-0123456789");
+    let config = "[memory]\nembedder = \"openai:concepts\"\n[index]\nvectors = true\n";
+    world.write(world.base().join("config.toml"), config);
+    let mut run = world.start(world.cmd(&["index", "build"]), Stdin::Null, Stdout::Captured);
+    run.wait_until("the request", |_| server.count() == 1).interrupt();
+    insta::assert_snapshot!(run.finish(), @"
+    ------- stderr -------
+    Error: the command was interrupted
+    [exit status: 130]
+    ");
+    world.write(world.base().join("config.toml"), "");
+    insta::assert_snapshot!(world.run(&["index", "search", "heron"]), @"
+    pond.rs:1-1  function pub fn heron()
+    [exit status: 0]
+    ");
+}
+
 /// IDX-5: what changes between turns is in the index without a call, and `exec` starts nothing by itself.
 #[test]
 fn the_worker_follows_the_files() {
