@@ -39,6 +39,8 @@ pub struct Pass {
     pub gone: u64,
     /// How many folders could not be read.
     pub unread_folders: u64,
+    /// How many files were left out because there are too many.
+    pub left_out: u64,
     /// Whether it came to its end.
     pub finished: bool,
 }
@@ -66,10 +68,10 @@ pub(super) fn run(
     clock: &dyn Clock,
     go_on: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Pass, IndexError> {
-    let (seen, unread_folders) = files(&place.project);
+    let Found { seen, unread_folders, left_out } = files(&place.project, MOST_FILES);
     let mut known = store.code_files()?;
     let now = clock.now().0;
-    let mut pass = Pass { found: seen.len() as u64, unread_folders, ..Pass::default() };
+    let mut pass = Pass { found: seen.len() as u64, unread_folders, left_out, ..Pass::default() };
     let mut progress = Progress { done: 0, found: pass.found };
     let mut batch = Batch::default();
     let mut reader = Reader::new();
@@ -208,16 +210,25 @@ fn kept(outline: Outline) -> CodeContent {
     CodeContent { symbols: symbols.collect(), chunks: chunks.collect() }
 }
 
-/// Returns the files below a root that could be indexed, by path, and how many folders could not be read.
-fn files(root: &Path) -> (Vec<Seen>, u64) {
+/// What a walk finds.
+struct Found {
+    /// The files that could be indexed, by path.
+    seen: Vec<Seen>,
+    unread_folders: u64,
+    left_out: u64,
+}
+
+/// Returns the files below a root that could be indexed, `most` of them.
+fn files(root: &Path, most: usize) -> Found {
     let walk = Walk { root, start: root, hidden: Hidden::Skip, max_depth: None, types: None };
     let found = walk.run(&Cancel::new(), || Finder { root, seen: Vec::new(), failed: 0 });
     let finders = found.expect("nobody cancels it");
-    let failed = finders.iter().map(|finder| finder.failed).sum();
+    let unread_folders = finders.iter().map(|finder| finder.failed).sum();
     let mut seen: Vec<Seen> = finders.into_iter().flat_map(|finder| finder.seen).collect();
     seen.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    seen.truncate(MOST_FILES);
-    (seen, failed)
+    let left_out = seen.len().saturating_sub(most) as u64;
+    seen.truncate(most);
+    Found { seen, unread_folders, left_out }
 }
 
 /// Keeps the files that one thread of the walk finds.

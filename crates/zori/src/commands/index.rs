@@ -204,6 +204,13 @@ fn build(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
             reply.warn(Warning::new("FOLDERS_UNREAD", format!("{} could not be read", counted(n, "folder"))))
         }
     };
+    let reply = match pass.left_out {
+        0 => reply,
+        n => {
+            let message = format!("{} left out: an index has {} at most", counted(n, "file"), pass.found);
+            reply.warn(Warning::new("FILES_LEFT_OUT", message))
+        }
+    };
     Ok(with_grammars(reply))
 }
 

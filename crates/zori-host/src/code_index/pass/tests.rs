@@ -95,6 +95,16 @@ fn a_pass_goes_on_where_it_was_stopped() {
     assert_eq!((pass.changed, status.files), (1, 3));
 }
 
+/// Of too many files the first are indexed, and how many were left out is told.
+#[test]
+fn too_many_files() {
+    let world = World::new(&[("a.rs", ""), ("b.rs", ""), ("c.rs", "")]);
+    let Found { seen, left_out, .. } = files(&world.place.project, 2);
+    let paths: Vec<&str> = seen.iter().map(|seen| seen.path.as_str()).collect();
+    assert_eq!((&paths[..], left_out), (&["a.rs", "b.rs"][..], 1));
+    assert_eq!(files(&world.place.project, 3).left_out, 0);
+}
+
 /// Hostile files are skipped and counted; nothing hangs, nothing is followed out of the project.
 #[test]
 fn hostile_files() {
