@@ -239,6 +239,33 @@ fn vectors_in_qdrant() {
     assert_eq!(qdrant.collections(), []);
 }
 
+/// Section 11: a purge deletes vectors outside before the audit log, which is the last to go: cut off in between, it says what was begun.
+#[test]
+fn the_audit_log_goes_after_the_vectors_outside() {
+    let mut world = world();
+    let projects = world.base().join("projects");
+    let server = ModelServer::answering(move |request| {
+        assert_eq!(request.method, "DELETE");
+        let own = std::fs::read_dir(&projects).expect("it is there").flatten().map(|entry| entry.path());
+        let logs: Vec<_> = own.map(|own| own.join("audit.jsonl")).collect();
+        assert!(!logs.is_empty() && logs.iter().all(|log| log.exists()), "{logs:?}");
+        Reply::json(200, json!({"result": true, "status": "ok", "time": 0.001}))
+    });
+    let model = ModelServer::answering(|_| anthropic::text("Hi.").reply());
+    world.use_server(&model);
+    let config = format!("[memory]\nvectors = \"qdrant\"\n[memory.qdrant]\nurl = \"{}\"\n", server.url());
+    world.write(world.base().join("config.toml"), config);
+    let project = |world: &TestEnv| {
+        let shown = world.run(&["project", "show", "--output", "json"]).stdout();
+        let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
+        world.base().join("projects").join(shown["data"]["key"].as_str().expect("it has a key"))
+    };
+    let own = project(&world);
+    world.write(own.join("audit.jsonl"), "");
+    world.run(&["project", "purge", "--yes"]).success();
+    assert_eq!((server.count(), own.exists()), (1, false));
+}
+
 #[test]
 fn settings_that_cannot_be_used() {
     let world = world();

@@ -81,8 +81,8 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         opened.purge(now(cx)).map_err(|error| failed(unusable(&error)))?;
         store = Some(opened);
     }
-    let mut left = delete_files(&state, args);
-    left.extend(purge_outside(cx, &state));
+    let mut left: Vec<String> = purge_outside(cx, &state).into_iter().collect();
+    left.extend(delete_files(&state, args));
     if let Some(mut store) = store
         && let Err(error) = store.reclaim()
     {
