@@ -91,7 +91,8 @@ fn between_turns_alone() {
     assert_eq!(ENDED.load(Ordering::SeqCst), 1, "it was waited for");
 }
 
-/// What does not stop is left behind after the grace, and what begins at the end is told in time.
+/// What does not stop is left behind after the grace of 250 ms, and what begins at the end is told in time. A busy machine can be late: what is promised
+/// holds for the best of many ends, and would for none of them if it were not kept.
 #[test]
 fn the_end_is_bounded() {
     static TOLD: AtomicUsize = AtomicUsize::new(0);
@@ -105,18 +106,40 @@ fn the_end_is_bounded() {
             TOLD.fetch_add(1, Ordering::SeqCst);
         }),
     ];
-    let workers = of(false, TASKS);
-    workers.session_began();
-    workers.turn_began();
-    workers.turn_ended();
-    let begun = Instant::now();
-    workers.session_ended();
-    let took = begun.elapsed();
+    let (mut ends, late) = (0, GRACE + Duration::from_millis(25));
+    let best = std::iter::repeat_with(|| {
+        let workers = of(false, TASKS);
+        workers.session_began();
+        workers.turn_began();
+        workers.turn_ended();
+        let begun = Instant::now();
+        workers.session_ended();
+        begun.elapsed()
+    });
+    let best = best.take(40).inspect(|_| ends += 1).find(|took| *took < late);
     LET_GO.store(1, Ordering::SeqCst);
-    until(&TOLD, 1);
-    assert!(took >= GRACE, "{took:?}");
-    // Far above what is promised, so that a busy machine proves nothing.
-    assert!(took < GRACE * 20, "{took:?}");
+    until(&TOLD, ends);
+    assert!(best.is_some_and(|took| took >= GRACE), "{best:?} after {ends} ends");
+}
+
+/// Workers that stop when they are told are waited for no longer than that takes.
+#[test]
+fn an_end_without_work_takes_no_time() {
+    const TASKS: &[Task] = &[task("idle", Moment::AfterTurn, |_, pace| {
+        while pace.go_on() {
+            std::thread::yield_now();
+        }
+    })];
+    let took = std::iter::repeat_with(|| {
+        let workers = of(false, TASKS);
+        workers.session_began();
+        workers.turn_began();
+        workers.turn_ended();
+        let begun = Instant::now();
+        workers.session_ended();
+        begun.elapsed()
+    });
+    assert!(took.take(40).any(|took| took < GRACE / 5), "the grace is waited for without a reason");
 }
 
 /// FR-001: with `--bare` none of them runs, and a session without a turn has none either.
