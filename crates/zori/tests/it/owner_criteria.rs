@@ -10,6 +10,7 @@ use zori_testkit::server::ModelServer;
 use zori_testkit::{anthropic, wait};
 
 use crate::memory::said;
+use crate::project::files_with;
 use crate::schedule::{overdue, status};
 use crate::screen_chat::{see, start};
 use crate::world::{with_model, world};
@@ -101,6 +102,76 @@ fn fr_001_four_workers_or_none() {
             work()
         );
     }
+}
+
+/// What all of it is for: after a week in three repositories somebody asks on Friday what was decided on Monday, and gets it with the place it came
+/// from, by a command and by the model; and one command makes all of it disappear, from every byte, while the other repositories keep theirs.
+#[test]
+fn a_week_in_three_repositories() {
+    const DECISIONS: [(&str, &str, &str); 3] = [
+        ("parser", "kestrel", "we keep the lexer by hand"),
+        ("website", "osprey", "we drop the old theme"),
+        ("billing", "merlin", "invoices are numbered by month"),
+    ];
+    // Asked on Friday the model searches; on any other day it repeats what it was told.
+    let server = ModelServer::answering(|request| {
+        let last = request.messages().pop().expect("a message");
+        let said = last.to_string();
+        match said.contains("What did we decide on Monday") {
+            true => {
+                anthropic::tool_use("t1", "memory_search", json!({"query": "decision why lexer"})).reply()
+            }
+            false if said.contains("tool_result") => anthropic::text("Here it is.").reply(),
+            false => anthropic::text("Noted.").reply(),
+        }
+    });
+    let mut world = world();
+    world.use_server(&server);
+    let run = |world: &zori_testkit::env::TestEnv, name: &str, args: &[&str]| {
+        let mut command = world.cmd(args);
+        command.current_dir(world.work().join(name));
+        world.start(command, Stdin::Null, Stdout::Captured).finish()
+    };
+    for (name, bird, decision) in DECISIONS {
+        std::fs::create_dir_all(world.work().join(name).join(".git")).expect("it can be made");
+        run(&world, name, &["memory", "rebuild"]).success();
+        for (day, prompt) in [
+            ("monday", format!("Decision {bird}: {decision}, because it was measured")),
+            ("tuesday", "Fix the tests".to_owned()),
+            ("wednesday", "Write the page about it".to_owned()),
+            ("thursday", "Run everything once more".to_owned()),
+        ] {
+            let session = format!("{name}-{day}");
+            run(&world, name, &["exec", "--session", &session, "-p", &prompt]).success();
+        }
+    }
+    // By the model, which is told where it was said. The search takes in what the sessions said.
+    let asked = run(&world, "parser", &["exec", "-p", "What did we decide on Monday?"]).success();
+    assert_eq!(asked.stdout(), "Here it is.\n");
+    let read = server.request(server.count() - 1).conversation();
+    assert!(read.contains("session parser-monday, turn 1, user"), "{read}");
+    assert!(read.contains("Decision kestrel: we keep the lexer by hand"), "{read}");
+    for (name, bird, decision) in DECISIONS {
+        run(&world, name, &["memory", "rebuild"]).success();
+        let found = run(&world, name, &["memory", "search", "what", "was", "the", "decision"]).success();
+        let first = found.stdout().lines().next().unwrap_or_default().to_owned();
+        let (place, text) = first.split_once("Z  ").expect("it has a time");
+        assert!(place.contains(&format!("  {name}-monday:1  user  ")), "{first}");
+        assert_eq!(text, format!("Decision {bird}: {decision}, because it was measured"));
+        for (_, other, _) in DECISIONS.iter().filter(|(other, ..)| *other != name) {
+            assert!(!found.stdout().contains(other), "{found}");
+        }
+    }
+    let with = |bird: &str| files_with(&world, &world.work(), bird);
+    let (mine, others) = (with("kestrel"), [with("osprey"), with("merlin")]);
+    let places = ["$BASE/sessions/$SESSION.jsonl", "$BASE/sessions/parser-monday.jsonl", "$BASE/zori.db"];
+    assert_eq!(mine, places, "what was said on Monday, and what was found on Friday");
+    run(&world, "parser", &["project", "purge", "--yes"]).success();
+    assert_eq!(with("kestrel"), [""; 0]);
+    assert_eq!([with("osprey"), with("merlin")], others);
+    assert_eq!(run(&world, "parser", &["memory", "search", "decision"]).stdout().trim_end(), "Nothing fits.");
+    let kept = run(&world, "billing", &["memory", "search", "invoices"]).stdout();
+    assert!(kept.contains("billing-monday:1  user"), "{kept}");
 }
 
 /// A1: `--json --bare -y`, one prompt, one call.
