@@ -42,7 +42,7 @@ pub use evict::retention;
 pub use graph::{Entity, Fact, NewEntity, NewFact, SessionSummary};
 pub use jobs::{Claim, Job, JobRun, NewJob};
 pub use ledger::Payment;
-pub use memory::{Message, SessionCopy, SessionFile, Synced};
+pub use memory::{Message, SessionCopy, SessionFile, Synced, remove_sessions};
 pub use plans::{Plan, PlanStatus, Step, StepStatus};
 pub use points::point_id;
 pub use project_store::{ProjectRow, ProjectStore, project_key, projects};

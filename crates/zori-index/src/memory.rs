@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
+use crate::database::Database;
 use crate::embed;
 use crate::error::IndexError;
 use crate::project_store::ProjectStore;
@@ -122,13 +123,15 @@ impl ProjectStore {
         Ok(synced)
     }
 
-    /// Returns how many of the files the copy does not have as they are now.
+    /// Returns how many of the files the copy does not have as they are now, those that are gone included.
     pub fn behind(&self, files: &[SessionFile]) -> Result<usize, IndexError> {
-        let known = self.known_sessions()?;
-        Ok(files
-            .iter()
-            .filter(|file| known.get(&file.name) != Some(&(file.len as i64, file.time as i64)))
-            .count())
+        let mut known = self.known_sessions()?;
+        let mut behind = 0;
+        for file in files {
+            let is_same = known.remove(&file.name) == Some((file.len as i64, file.time as i64));
+            behind += usize::from(!is_same);
+        }
+        Ok(behind + known.len())
     }
 
     fn known_sessions(&self) -> Result<HashMap<String, (i64, i64)>, IndexError> {
@@ -242,13 +245,33 @@ impl ProjectStore {
             }
             Ok(gone)
         })?;
-        // Deleted words stay in the log of changes until it is worked off; a reader may keep it from being.
-        let failed = self.failed();
-        let _ = self.database.change(move |connection| {
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)
-        });
+        empty_log(&self.database);
         Ok(gone)
     }
+}
+
+/// Takes what sessions said out of the copy, of whichever project they are, because their files are gone; returns how many it had. The words leave the
+/// file, too.
+pub fn remove_sessions(database: &Database, names: &[String]) -> Result<u64, IndexError> {
+    let (names, failed) = (names.to_vec(), database.failed());
+    let gone = database.change(move |connection| {
+        let behavior = rusqlite::TransactionBehavior::Immediate;
+        let change = connection.transaction_with_behavior(behavior).map_err(&failed)?;
+        let remove = |name: &String| change.execute("DELETE FROM sessions WHERE name = ?1", [name]);
+        let gone = names.iter().map(remove).sum::<rusqlite::Result<usize>>().map_err(&failed)?;
+        change.commit().map_err(&failed)?;
+        Ok(gone as u64)
+    })?;
+    empty_log(database);
+    Ok(gone)
+}
+
+/// Works the log of changes off, in which deleted words stay until then; a reader may keep it from being.
+fn empty_log(database: &Database) {
+    let failed = database.failed();
+    let _ = database.change(move |connection| {
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)
+    });
 }
 
 /// Deletes what is known of a session beside its messages, and may have words of one that is forgotten. A later dream sums up what is left.

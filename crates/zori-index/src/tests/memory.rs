@@ -12,6 +12,7 @@ fn the_copy_follows_the_files() {
     assert_eq!(sync(&mut store, &[("a", &["first"]), ("b", &["second", "third"])]), count(0, 2, 0));
     assert_eq!(store.count().unwrap(), 3);
     assert_eq!(store.behind(&[file("a", 5), file("b", 1), file("c", 1)]).unwrap(), 2);
+    assert_eq!(store.behind(&[file("a", 5)]).unwrap(), 1, "one is gone");
     assert_eq!(sync(&mut store, &[("a", &["first", "more"])]), count(1, 0, 1));
     let messages: Vec<_> =
         store.messages().unwrap().into_iter().map(|m| (m.session, m.turn, m.role, m.content)).collect();
@@ -125,6 +126,22 @@ fn what_was_forgotten_is_in_no_title_and_no_summary() {
     drop(store);
     assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
     assert_eq!(files_with(&base, "keep this"), ["zori.db"], "the search sees what is there");
+}
+
+/// Sessions that were removed are removed from the copy, whichever project they are of, and from the bytes of the file.
+#[test]
+fn what_was_removed_is_gone_from_the_file() {
+    let base = tempfile::tempdir().unwrap();
+    let (mut mine, mut other) = (store(&base, "/p"), store(&base, "/q"));
+    sync(&mut mine, &[("a", &["zanzibarcanary one"]), ("b", &["keep this"])]);
+    sync(&mut other, &[("c", &["zanzibarcanary two"]), ("d", &["keep that"])]);
+    let names = ["a", "c", "nobody"].map(str::to_owned);
+    assert_eq!(crate::remove_sessions(&mine.database, &names).unwrap(), 2);
+    assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    assert_eq!(
+        (found(&mine, "zanzibarcanary keep"), found(&other, "zanzibarcanary keep")),
+        (vec!["keep this".into()], vec!["keep that".into()])
+    );
 }
 
 /// Returns the files of a base directory that have a word.

@@ -210,7 +210,7 @@ fn rows(
         n => {
             let sessions = if n == 1 { "session was" } else { "sessions were" };
             let message = format!(
-                "{n} {sessions} used since; `{} memory rebuild` takes that in, and so does a model that searches",
+                "{n} {sessions} used or removed since; `{} memory rebuild` takes that in, and so does a model that searches",
                 cx.program.name
             );
             reply.warn(Warning::new("MEMORY_BEHIND", message))

@@ -9,6 +9,7 @@ use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
 use zori_testkit::{anthropic, wait};
 
+use crate::project::files_with;
 use crate::sessions::put_session;
 use crate::world::{with_model, world};
 
@@ -72,7 +73,7 @@ fn from_session_files_to_what_is_found() {
     3  tuesday:1  user  2026-11-16T09:00:01Z  What is for lunch?
     1  monday:1  user  2026-11-16T09:00:01Z  Do we keep the lexer by hand?
     ------- stderr -------
-    Warning: 1 session was used since; `zori memory rebuild` takes that in, and so does a model that searches
+    Warning: 1 session was used or removed since; `zori memory rebuild` takes that in, and so does a model that searches
     [exit status: 0]
     ");
     insta::assert_snapshot!(world.run(&["memory", "rebuild"]), @"
@@ -86,6 +87,32 @@ fn from_session_files_to_what_is_found() {
     [exit status: 5]
     ");
     assert_eq!(world.run(&["memory", "export"]).success().stdout().lines().count(), 5);
+}
+
+/// `sessions rm` is for good: nothing of what was said is recalled, or left in a byte of the database. One that cannot be used is told.
+#[test]
+fn a_removed_session_is_not_remembered() {
+    let world = world();
+    said(&world, "monday", "the zanzibarcanary sings", "Yes, the zanzibarcanary.");
+    said(&world, "tuesday", "What is for lunch?", "Soup.");
+    world.run(&["memory", "rebuild"]).success();
+    insta::assert_snapshot!(world.run(&["sessions", "rm", "monday", "--yes"]), @"
+    Removed 1 of 1
+    [exit status: 0]
+    ");
+    assert_eq!(files_with(&world, &world.work(), "zanzibarcanary"), [""; 0]);
+    insta::assert_snapshot!(world.run(&["memory", "list"]), @"
+    4  tuesday:1  assistant  2026-11-16T09:00:02Z  Soup.
+    3  tuesday:1  user  2026-11-16T09:00:01Z  What is for lunch?
+    [exit status: 0]
+    ");
+    world.write(world.base().join("zori.db"), NO_DATABASE);
+    insta::assert_snapshot!(world.run(&["sessions", "rm", "tuesday", "--yes"]), @"
+    Removed 1 of 1
+    ------- stderr -------
+    Warning: what can be recalled of them is left: $BASE/zori.db is damaged: file is not a database; `zori memory rebuild` puts it aside and makes a new one from the session files; scheduled jobs have to be added again
+    [exit status: 0]
+    ");
 }
 
 /// D-29: a project is known by where it really is. By a link it is the same one, and one of that name elsewhere, or within it, is another.

@@ -9,6 +9,8 @@ use zori_contract::failure::Failure;
 use zori_contract::flag::Positional;
 use zori_contract::gate::Preview;
 use zori_contract::reply::{Effect, Reply};
+use zori_contract::warning::Warning;
+use zori_index::{Database, database_path, remove_sessions};
 use zori_serve::parse_session;
 use zori_store::StoreError;
 
@@ -41,13 +43,15 @@ pub const COMMAND: Command<App> = Command {
         "summary":{"type":"object","required":["total","succeeded","failed"]},
         "results":{"type":"array","x-ordered":true,"items":{"type":"object","required":["id","ok","effect","status"]}},
         "audit":{"type":"object","required":["timestamp","operator","target","reversible"]}}}"#,
-    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/sessions","type":"log"}]}"#,
+    declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/sessions","type":"log"},
+        {"path":"$ZORI_HOME/zori.db","type":"cache","clearable_with":"zori project purge"}]}"#,
     ..Command::new(&["sessions", "rm"], "Remove sessions for good", run)
 };
 
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let sessions = directory(cx.app)?;
     let (mut results, mut removed, mut missing, mut failed) = (Vec::new(), 0, Vec::new(), Vec::new());
+    let mut gone = Vec::new();
     for text in args.all(&ID_ARG) {
         cx.cancel.check()?;
         let id = parse_session(text)?;
@@ -69,9 +73,11 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                        "error": {"code": code, "message": error.to_string()}})
             }
         };
+        gone.extend((result["ok"] == true).then(|| text.clone()));
         results.push(result);
         cx.steps.done(text);
     }
+    let left = forget(cx, &gone)?;
     let total = results.len();
     let mut data: Value = json!({
         "summary": {"total": total, "succeeded": total - failed.len(), "failed": failed.len()},
@@ -95,5 +101,21 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         [] => format!("Removed {removed} of {total}"),
         missing => format!("Removed {removed} of {total}; not there: {}", missing.join(", ")),
     };
-    Ok(Reply::changed(effect, data).text(text))
+    let reply = Reply::changed(effect, data).text(text);
+    Ok(match left {
+        Some(why) => reply.warn(Warning::new("MEMORY_LEFT", why)),
+        None => reply,
+    })
+}
+
+/// Takes out of the memory what the sessions said, where there is one. Returns what is to be said where that cannot be done.
+fn forget(cx: &Context<'_>, gone: &[String]) -> Result<Option<String>, Failure> {
+    let database = database_path(cx.app.data_dir()?.dir());
+    if gone.is_empty() || !database.exists() {
+        return Ok(None);
+    }
+    let removed = Database::open(&database).and_then(|database| remove_sessions(&database, gone));
+    Ok(removed
+        .err()
+        .map(|error| format!("what can be recalled of them is left: {error}; {}", error.way_on())))
 }
