@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -31,6 +31,8 @@ const MODE: &str = "default";
 pub struct ScheduleSettings {
     /// Where the database is.
     pub place: MemoryPlace,
+    /// The file that says that the project has jobs.
+    pub marker: PathBuf,
     /// The time zone of times that name none.
     pub zone: String,
     /// Whether its jobs run beside a single prompt, too, and not only in chats.
@@ -136,6 +138,10 @@ impl Schedule {
         }
         let job = NewJob { name, when, prompt, created_by: "model", mode: MODE };
         Ok(match store.add_job(&job, self.now())? {
+            Some(job) if mark_scheduled(&self.settings.marker).is_err() => {
+                let why = "no chat will run it: it cannot be noted that the project has jobs";
+                said(row(&job), format!("Added `{name}`, but {why}."))
+            }
             Some(job) => said(row(&job), format!("Added `{name}`: next at {}.", next(&job))),
             None => invalid(&format!("there is a job `{name}` already")),
         })
@@ -179,4 +185,41 @@ fn next(job: &Job) -> String {
 fn row(job: &Job) -> Value {
     let next = job.next_run.map(|next| Timestamp(next).rfc3339());
     json!({"name": job.name, "next_run": next, "created_by": job.created_by, "mode": job.mode, "prompt": job.prompt})
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_engine::system::SystemClock;
+
+    use super::*;
+
+    /// `schedule rm` takes the note away with the last job, maybe while a session is open whose model then adds another one.
+    #[test]
+    fn a_job_that_a_model_adds_is_noted() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let place = MemoryPlace {
+            database: at("zori.db"),
+            sessions: at("sessions"),
+            project: at("project"),
+            home: None,
+            scratch: at("scratch"),
+            marker: at("uses/memory"),
+            durable: false,
+        };
+        let settings =
+            ScheduleSettings { place, marker: at("uses/schedule"), zone: "UTC".into(), always: false };
+        let schedule = Schedule { settings, clock: Arc::new(SystemClock::new()) };
+        let job = json!({"name": "nightly", "cron": "0 3 * * *", "prompt": "look"});
+        let text = |output: ToolOutput| output.text.unwrap_or_default().to_string();
+        let added = text(schedule.add(&job).unwrap());
+        assert!(added.starts_with("Added `nightly`: next at ") && at("uses/schedule").exists(), "{added}");
+        fs::remove_dir_all(at("uses")).unwrap();
+        fs::write(at("uses"), "in its place").unwrap();
+        let job = json!({"name": "weekly", "cron": "0 3 * * 1", "prompt": "look"});
+        assert_eq!(
+            text(schedule.add(&job).unwrap()),
+            "Added `weekly`, but no chat will run it: it cannot be noted that the project has jobs."
+        );
+    }
 }

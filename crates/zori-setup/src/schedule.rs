@@ -18,7 +18,7 @@ use crate::uses::{self, Uses};
 const ENABLED: &str = "scheduler.enabled";
 
 /// Returns the file that says that a project has scheduled something.
-pub fn marker(data_dir: &DataDir, project: &Path) -> PathBuf {
+fn marker(data_dir: &DataDir, project: &Path) -> PathBuf {
     uses::folder(data_dir.dir(), project).join(uses::SCHEDULE)
 }
 
@@ -27,6 +27,19 @@ pub fn mark(data_dir: &DataDir, project: &Path) -> Result<(), Failure> {
     let marker = marker(data_dir, project);
     mark_scheduled(&marker)
         .map_err(|error| Failure::new(&IO_ERROR, format!("{} cannot be made: {error}", marker.display())))
+}
+
+/// Returns whether it is noted that a project has jobs.
+pub fn is_marked(data_dir: &DataDir, project: &Path) -> bool {
+    marker(data_dir, project).exists()
+}
+
+/// Notes that a project has no job any more. A note that stays costs a look, and nothing else.
+pub fn unmark(data_dir: &DataDir, project: &Path) {
+    let marker = marker(data_dir, project);
+    let _ = std::fs::remove_file(&marker);
+    // Where it was the last note, the next start has one look again. Others keep the folder.
+    let _ = marker.parent().map(std::fs::remove_dir);
 }
 
 /// Returns what a session knows of the schedule of its project; `None` where it has none.
@@ -42,7 +55,8 @@ pub fn settings(
         return None;
     }
     let place = memory::place(data_dir?, root, env.temp_dir());
-    Some(ScheduleSettings { place, zone: local_zone(env), always: switch == Switch::On })
+    let marker = marker(data_dir?, &place.project);
+    Some(ScheduleSettings { place, marker, zone: local_zone(env), always: switch == Switch::On })
 }
 
 /// Returns this machine's time zone: what `TZ` says, else what `/etc/localtime` points to, else UTC.

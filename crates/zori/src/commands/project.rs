@@ -10,7 +10,7 @@ use zori_contract::args::Args;
 use zori_contract::command::Command;
 use zori_contract::failure::Failure;
 use zori_contract::reply::Reply;
-use zori_core::text::one_line;
+use zori_core::text::{counted, one_line};
 use zori_host::{MemoryPlace, begun_in};
 use zori_index::{Database, project_key, projects};
 use zori_store::SessionDir;
@@ -85,7 +85,8 @@ fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
             .map_or("(unknown)".into(), |root| one_line(&root.to_string_lossy()).into_owned());
         let gone = if exists(listed) { "" } else { "  (gone)" };
         let Listed { sessions, messages, jobs, .. } = listed;
-        format!("{key}  {root}{gone}  {sessions} sessions, {messages} recallable messages, {jobs} jobs\n")
+        let (sessions, jobs) = (counted(*sessions, "session"), counted(*jobs, "job"));
+        format!("{key}  {root}{gone}  {sessions}, {}, {jobs}\n", counted(*messages, "recallable message"))
     };
     let text = match found.is_empty() {
         true => "Nothing is kept of any project.".to_owned(),
@@ -110,7 +111,8 @@ fn show(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let state = state(cx)?;
     let counts = state.counts(true);
     let root = state.place.project.display().to_string();
-    let text = format!("{}: {}; {} scheduled jobs", one_line(&root), words(&counts), state.kept.jobs);
+    let text =
+        format!("{}: {}; {}", one_line(&root), words(&counts), counted(state.kept.jobs, "scheduled job"));
     let counted: serde_json::Map<_, _> =
         counts.iter().map(|(kind, count)| ((*kind).into(), json!(count))).collect();
     let data = json!({"root": root, "name": state.name(), "key": project_key(&state.place.project), "counts": counted,

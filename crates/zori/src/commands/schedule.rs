@@ -22,7 +22,7 @@ use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::error::JOB_NOT_FOUND;
 use zori_setup::memory::unusable;
-use zori_setup::schedule::{local_zone, mark};
+use zori_setup::schedule::{is_marked, local_zone, mark, unmark};
 use zori_setup::settings;
 
 const NAME_KIND: Kind = Kind::Name(Pattern::ALPHANUMERIC);
@@ -167,10 +167,16 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             .field("conflict_id", job.name)
             .hint(format!("`{} schedule rm {}` removes it", cx.program.name, job.name)));
     };
-    mark(&cx.app.data_dir()?, &place_of(cx)?.project)?;
+    let (data_dir, project) = (cx.app.data_dir()?, place_of(cx)?.project);
+    // Chats look when they begin whether there is a schedule.
+    let who = match is_marked(&data_dir, &project) {
+        true => "A chat in this project",
+        false => "A chat that is opened in this project from now on",
+    };
+    mark(&data_dir, &project)?;
     let next = added.next_run.map(time).unwrap_or_default();
     let text = format!(
-        "Added `{}`: next at {next}, in the mode {}. A chat in this project runs it then, or `{} schedule run`.",
+        "Added `{}`: next at {next}, in the mode {}. {who} runs it then, or `{} schedule run`.",
         added.name, added.mode, cx.program.name
     );
     Ok(Reply::changed(Effect::Created, row(&added)).text(text))
@@ -219,7 +225,11 @@ fn rm(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             Reply::changed(Effect::Noop, json!({"name": name})).text(format!("There is no job `{name}`"))
         );
     }
-    open(cx)?.remove_job(name, now(cx)).map_err(|error| unusable(&error))?;
+    let mut store = open(cx)?;
+    store.remove_job(name, now(cx)).map_err(|error| unusable(&error))?;
+    if store.jobs().map_err(|error| unusable(&error))?.is_empty() {
+        unmark(&cx.app.data_dir()?, &place_of(cx)?.project);
+    }
     Ok(Reply::changed(Effect::Deleted, json!({"name": name})).text(format!("Removed `{name}`")))
 }
 

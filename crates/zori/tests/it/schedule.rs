@@ -20,7 +20,7 @@ fn made_listed_and_removed() {
         world.run(&[&["schedule", "add", name, "--prompt", "look around"], more].concat())
     };
     insta::assert_snapshot!(add("dawn", &["--at", "2999-01-31T09:30", "--tz", "Europe/Berlin"]), @"
-    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat in this project runs it then, or `zori schedule run`.
+    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat that is opened in this project from now on runs it then, or `zori schedule run`.
     [exit status: 0]
     ");
     insta::assert_snapshot!(add("dawn", &["--cron", "0 9 * * *", "--tz", "UTC"]), @"
@@ -85,10 +85,19 @@ fn made_listed_and_removed() {
     Nothing is due.
     [exit status: 0]
     ");
+    let noted = || std::fs::read_dir(world.base().join("uses")).into_iter().flatten().count();
+    assert_eq!(noted(), 1);
+    insta::assert_snapshot!(add("dusk", &["--at", "2999-01-31T19:30", "--tz", "UTC"]), @"
+    Added `dusk`: next at 2999-01-31T19:30:00Z, in the mode yolo. A chat in this project runs it then, or `zori schedule run`.
+    [exit status: 0]
+    ");
+    world.run(&["schedule", "rm", "dusk", "--yes"]).success();
+    assert_eq!(noted(), 1, "one is left");
     insta::assert_snapshot!(world.run(&["schedule", "rm", "dawn", "--yes"]), @"
     Removed `dawn`
     [exit status: 0]
     ");
+    assert_eq!(noted(), 0, "no chat looks for jobs that there are not");
     insta::assert_snapshot!(world.run(&["schedule", "run"]), @"
     Nothing is due.
     [exit status: 0]
@@ -150,7 +159,7 @@ fn a_clock_that_was_set_right() {
     Nothing is due.
     [exit status: 0]
     ");
-    assert!(next() < "2200".to_owned() && next().ends_with("T09:00:00Z"), "{}", next());
+    assert!(next().as_str() < "2200" && next().ends_with("T09:00:00Z"), "{}", next());
 }
 
 /// Makes a job that was due long ago, in a project that knows of its schedule.
@@ -227,7 +236,7 @@ fn from_the_chat() {
         said,
         [
             "No jobs are scheduled in this project.",
-            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat in this project runs it then, or `zori schedule run`.",
+            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat that is opened in this project from now on runs it then, or `zori schedule run`.",
             "dawn  once (UTC)  next 2999-01-31T09:30:00Z\n  mode plan, made by user\n  look around",
             "Removed `dawn`",
             "`/schedule fly`: it takes `add`, `list`, `show` or `rm`",
