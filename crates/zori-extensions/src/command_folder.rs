@@ -83,10 +83,12 @@ fn list(
 /// Reads a regular file up to the bound. A pipe would be waited for.
 fn read_bounded(file: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("cannot be read: {error}");
-    if !std::fs::metadata(file).map_err(failed)?.is_file() {
+    let meta = std::fs::metadata(file).map_err(failed)?;
+    if !meta.is_file() {
         return Err("is not a regular file".to_owned());
     }
-    let mut bytes = Vec::new();
+    // Room for all of it, so that it is not read in small pieces.
+    let mut bytes = Vec::with_capacity(meta.len().min(MAX_BYTES) as usize + 1);
     File::open(file).map_err(failed)?.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }

@@ -79,7 +79,8 @@ impl PlainDir {
                 .or_else(|| insecure_permissions(&self.path.join(name), meta.uid(), meta.mode()))
         };
         *insecure = insecure.take().or_else(theirs);
-        let mut bytes = Vec::new();
+        // Room for all of it, so that it is not read in small pieces.
+        let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
         match file.take(MAX_BYTES + 1).read_to_end(&mut bytes) {
             Ok(_) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::IsADirectory => Err("is not a regular file".into()),

@@ -1,8 +1,14 @@
 //! Folders of skills: the user's own, and a project's, which count only as they were approved (SK-2, SK-3).
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Dir, DirEntry, FileType, Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use crate::command::Origin;
 use crate::plain_dir::PlainDir;
@@ -51,23 +57,33 @@ impl FoundSkills {
     }
 }
 
-/// Reads the user's folder; nothing where there is none. Of each file only the beginning is read.
+/// Reads the user's folder; nothing where there is none. Of each file only the beginning is read, in as few calls as that takes: every session
+/// begins with it.
 pub fn of_user(folder: &Path) -> FoundSkills {
     let mut found = FoundSkills::default();
-    let mut names: Vec<_> = match std::fs::read_dir(folder) {
-        Ok(entries) => entries.flatten().map(|entry| entry.file_name()).collect(),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return found,
+    let opened = openat(CWD, folder, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let opened = opened.and_then(|opened| Ok((Dir::read_from(&opened)?, opened)));
+    let (entries, opened) = match opened {
+        Ok(opened) => opened,
+        Err(Errno::NOENT | Errno::NOTDIR) => return found,
         Err(error) => {
+            let error = std::io::Error::from(error);
             found.warnings.push(format!("cannot read {}: {error}", folder.display()));
             return found;
         }
     };
-    names.retain(|name| !name.to_string_lossy().starts_with('.'));
+    let named = |entry: &DirEntry| {
+        let hidden = entry.file_name().to_bytes().starts_with(b".");
+        !hidden && entry.file_type() != FileType::RegularFile
+    };
+    let entries = entries.flatten().filter(named);
+    let mut names: Vec<_> =
+        entries.map(|entry| OsStr::from_bytes(entry.file_name().to_bytes()).to_owned()).collect();
     names.sort_unstable();
     for name in names.into_iter().take(MAX_SKILLS * 2) {
-        let dir = folder.join(name);
+        let dir = folder.join(&name);
         let file = dir.join(FILE);
-        match read_head(&file, HEAD_BYTES) {
+        match read_at(&opened, &Path::new(&name).join(FILE), HEAD_BYTES) {
             Ok(None) => {}
             Ok(Some(bytes)) => found.add(&file, skill::read(&dir, &bytes, Origin::User)),
             Err(why) => found.add(&file, Err(why)),
@@ -202,24 +218,41 @@ pub fn read_inside(folder: &Path, relative: &Path, most: u64) -> Result<Vec<u8>,
     }
 }
 
-/// Reads the beginning of a regular file; `None` where there is none. A pipe would be waited for.
+/// Reads the beginning of a regular file; `None` where there is none.
 pub fn read_head(file: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
+    read_at(CWD, file, most)
+}
+
+/// Reads the beginning of a regular file below a folder. A pipe is not waited for.
+fn read_at(folder: impl AsFd, file: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
     let failed = |error: std::io::Error| format!("cannot be read: {error}");
-    let meta = match std::fs::metadata(file) {
-        Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(failed(error)),
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = match openat(folder, file, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+        // A socket.
+        Err(Errno::NXIO) => return Err("is not a regular file".to_owned()),
+        Err(error) => return Err(failed(error.into())),
     };
+    let meta = file.metadata().map_err(failed)?;
     if !meta.is_file() {
         return Err("is not a regular file".to_owned());
     }
     if meta.len() > MAX_BYTES.max(most) {
         return Err(too_large());
     }
-    let mut bytes = Vec::new();
-    File::open(file).map_err(failed)?.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    // Its size is known, so that its end need not be looked for.
+    let mut bytes = vec![0; meta.len().min(most) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    bytes.truncate(filled);
     Ok(Some(bytes))
 }
 

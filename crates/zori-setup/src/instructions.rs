@@ -207,7 +207,8 @@ fn read(path: &Path) -> std::io::Result<Guideline> {
     }
     let file = File::open(path)?;
     let size = file.metadata()?.len();
-    let mut bytes = Vec::new();
+    // Room for all of it, so that it is not read in small pieces.
+    let mut bytes = Vec::with_capacity(size.min(MAX_BYTES as u64) as usize + 1);
     file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     let cut_from = (bytes.len() > MAX_BYTES).then_some(size);
     bytes.truncate(MAX_BYTES);
