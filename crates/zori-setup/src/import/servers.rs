@@ -85,6 +85,8 @@ pub fn of_json(name: &str, value: &Value) -> Result<Described, String> {
     described.values(name, "headers", &value["headers"])?;
     described.names("tools_allow", &value["includeTools"]);
     described.names("tools_deny", &value["excludeTools"]);
+    // Gemini CLI counts in milliseconds.
+    described.seconds("tool_timeout_secs", value["timeout"].as_f64().map(|ms| ms / 1000.0));
     Ok(described)
 }
 
@@ -111,6 +113,8 @@ pub fn of_codex(name: &str, value: &Value) -> Result<Described, String> {
     for (key, value) in named.chain(bearer) {
         described.table.entry("headers").or_insert_with(|| json!({}))[key] = json!(value);
     }
+    described.seconds("start_timeout_secs", value["startup_timeout_sec"].as_f64());
+    described.seconds("tool_timeout_secs", value["tool_timeout_sec"].as_f64());
     described.names("tools_allow", &value["enabled_tools"]);
     described.names("tools_deny", &value["disabled_tools"]);
     if value["enabled"] == false {
@@ -156,6 +160,13 @@ impl Described {
         let names: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         if !names.is_empty() {
             self.table.insert(key.to_owned(), json!(names));
+        }
+    }
+
+    /// Takes a limit over, in whole seconds.
+    fn seconds(&mut self, key: &str, value: Option<f64>) {
+        if let Some(seconds) = value.map(f64::ceil).filter(|seconds| (1.0..=86_400.0).contains(seconds)) {
+            self.table.insert(key.to_owned(), json!(seconds as u64));
         }
     }
 
@@ -283,6 +294,15 @@ mod tests {
     }
 
     #[test]
+    fn limits_in_seconds() {
+        assert_eq!(
+            check(json!({"command": "x", "timeout": 30_500})),
+            r#"{"command":"x","tool_timeout_secs":31} | "#
+        );
+        assert_eq!(check(json!({"command": "x", "timeout": 0})), r#"{"command":"x"} | "#);
+    }
+
+    #[test]
     fn what_cannot_be_taken_over_says_why_and_not_what() {
         for value in [
             json!({"command": "x", "args": ["--api-key=hunter2"]}),
@@ -299,11 +319,12 @@ mod tests {
 
     #[test]
     fn codex_has_words_of_its_own() {
-        let value = json!({"url": "https://x.example", "bearer_token_env_var": "TOKEN", "enabled_tools": ["a"], "env_vars": ["A"]});
+        let value = json!({"url": "https://x.example", "bearer_token_env_var": "TOKEN", "enabled_tools": ["a"], "env_vars": ["A"],
+            "startup_timeout_sec": 20, "tool_timeout_sec": 0.5});
         let Ok(Described { table, .. }) = of_codex("x", &value) else { panic!("it can be taken over") };
         assert_eq!(
             Value::Object(table).to_string(),
-            r#"{"url":"https://x.example","env_pass":["A"],"headers":{"Authorization":"Bearer ${vault:TOKEN}"},"tools_allow":["a"]}"#
+            r#"{"url":"https://x.example","env_pass":["A"],"headers":{"Authorization":"Bearer ${vault:TOKEN}"},"start_timeout_secs":20,"tool_timeout_secs":1,"tools_allow":["a"]}"#
         );
     }
 
