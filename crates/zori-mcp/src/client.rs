@@ -21,6 +21,7 @@ mod prompt;
 mod resource;
 mod search;
 mod server;
+mod schema_check;
 mod servers;
 mod stdio;
 mod store;

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zori_core::text;
 
+use super::schema_check::misfit;
+
 /// How long a schema may be.
 const MAX_SCHEMA: usize = 64 << 10;
 /// How long a description may be.
@@ -71,7 +73,7 @@ impl ListedTool {
         self.id(server).len() + self.description.len() + self.schema.to_string().len()
     }
 
-    /// Says what is wrong with arguments, as far as their outermost fields tell.
+    /// Says what is wrong with arguments.
     pub fn misfit(&self, arguments: &Value) -> Option<String> {
         misfit(&self.schema, arguments)
     }
@@ -92,41 +94,6 @@ impl ListedTool {
 /// Returns whether a schema of results is one that is kept.
 fn fits_bounds(schema: &Value) -> bool {
     !schema.is_null() && schema.to_string().len() <= MAX_SCHEMA
-}
-
-/// Says how the outermost fields of a value break a schema.
-fn misfit(schema: &Value, value: &Value) -> Option<String> {
-    let given = value.as_object()?;
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let missing: Vec<&str> = required.filter(|field| !given.contains_key(*field)).collect();
-    if !missing.is_empty() {
-        return Some(format!("`{}` is missing", missing.join("`, `")));
-    }
-    let properties = schema["properties"].as_object()?;
-    for (field, value) in given {
-        let Some(wanted) = properties.get(field) else {
-            if schema["additionalProperties"] == false {
-                let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-                return Some(format!("there is no field `{field}`; there are {}", known.join(", ")));
-            }
-            continue;
-        };
-        let fits = match wanted["type"].as_str() {
-            Some("string") => value.is_string(),
-            Some("integer") => {
-                value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0)
-            }
-            Some("number") => value.is_number(),
-            Some("boolean") => value.is_boolean(),
-            Some("array") => value.is_array(),
-            Some("object") => value.is_object(),
-            _ => true,
-        };
-        if !fits {
-            return Some(format!("`{field}` must be of the type {}", wanted["type"].as_str().unwrap_or("?")));
-        }
-    }
-    None
 }
 
 /// Returns the name that a tool of a server has here: one that is too long is cut, and ends in a hash of the whole.
