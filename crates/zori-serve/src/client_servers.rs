@@ -51,6 +51,10 @@ impl Variables for NoVariables {
         true
     }
 
+    fn hijacks(&self, _: &str) -> bool {
+        false
+    }
+
     fn vault(&self, name: &str) -> Result<String, String> {
         Err(format!("a client cannot name `vault:{name}`"))
     }

@@ -83,6 +83,12 @@ struct Lists {
     names: Vec<OsString>,
 }
 
+/// Returns whether a variable has other code run than that of the program it is given to.
+pub fn is_loader(name: &str) -> bool {
+    let name = name.to_uppercase();
+    LOADERS.iter().any(|pattern| glob(pattern, &name))
+}
+
 impl ChildEnv {
     /// What holds for a program whose own variables begin so, in this mode, with the user's own lists.
     pub fn new(prefix: &str, mode: Mode, config: &Config, env: &Environment) -> Result<Self, Failure> {

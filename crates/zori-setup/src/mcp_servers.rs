@@ -14,12 +14,13 @@ use zori_host::{ChildEnvironment, FormAnswers, McpSettings, TOOLS_BUDGET};
 use zori_mcp::client::config::{self, Source, Variables};
 use zori_mcp::client::{ReadServers, ServerConfig};
 use zori_policy::Mode;
+use zori_providers::catalog;
 use zori_vault::Resolver;
 
 use crate::agent_cx::AgentCx;
 use crate::app::App;
 use crate::args::LowArgs;
-use crate::child_env::ChildEnv;
+use crate::child_env::{self, ChildEnv};
 use crate::config::Config;
 use crate::data_dir::DataDir;
 use crate::environment::Environment;
@@ -44,21 +45,35 @@ pub const EXAMPLE: &str = "
 /// The variables and the vault, as descriptions of servers see them.
 struct RunVariables {
     env: Environment,
+    /// What a project never gets.
     withheld: Vec<OsString>,
+    /// What looks like a secret (SCR-1).
+    secret: Vec<OsString>,
+    secrets: Secrets,
     vault: Resolver,
 }
 
 impl Variables for RunVariables {
     fn variable(&self, name: &str) -> Option<String> {
-        self.env.text(name).map(str::to_owned)
+        let value = self.env.text(name)?;
+        if self.secret.iter().any(|secret| secret == name) {
+            self.secrets.add(&value.into());
+        }
+        Some(value.to_owned())
     }
 
     fn withheld(&self, name: &str) -> bool {
-        name.starts_with("ZORI_") || self.withheld.iter().any(|withheld| withheld == name)
+        let key = || catalog::key_vars().any(|key| key == name);
+        name.starts_with("ZORI_") || self.withheld.iter().any(|withheld| withheld == name) || key()
+    }
+
+    fn hijacks(&self, name: &str) -> bool {
+        child_env::is_loader(name)
     }
 
     fn vault(&self, name: &str) -> Result<String, String> {
-        self.vault.get(name).map(|secret| secret.reveal().to_owned()).map_err(|error| error.to_string())
+        let value = self.vault.expand(&format!("vault:{name}"));
+        value.map(|secret| secret.reveal().to_owned()).map_err(|error| error.to_string())
     }
 }
 
@@ -153,10 +168,13 @@ fn described(config: &str) -> Result<Map<String, Value>, String> {
 
 /// Returns what descriptions may refer to.
 fn variables(app: &App, config: &Config, secrets: &Secrets) -> Result<RunVariables, Failure> {
-    let withheld = ChildEnv::new("ZORI", Mode::Default, config, &app.env)?.removed();
+    // A project gets what looks like a secret only where the approval showed its name, keys of ours not even then.
+    let removed = |mode| Ok::<_, Failure>(ChildEnv::new("ZORI", mode, config, &app.env)?.removed());
     Ok(RunVariables {
         env: app.env.clone(),
-        withheld,
+        withheld: removed(Mode::Yolo)?,
+        secret: removed(Mode::Default)?,
+        secrets: secrets.clone(),
         vault: vault::resolver(config, &app.env, secrets.clone()),
     })
 }
@@ -233,6 +251,10 @@ impl Variables for Blind {
 
     fn withheld(&self, _: &str) -> bool {
         true
+    }
+
+    fn hijacks(&self, name: &str) -> bool {
+        child_env::is_loader(name)
     }
 
     fn vault(&self, _: &str) -> Result<String, String> {

@@ -129,7 +129,13 @@ pub fn gather(sources: PolicySources<'_>) -> Result<ResolvedPolicy, Failure> {
         // A project's allow rules were remarked above, with its other keys.
         !(allow && (rule.layer == Layer::Project || managed_only && rule.layer != Layer::Managed))
     };
-    let written: Vec<UnparsedRule> = layers.into_iter().flatten().filter(counts).collect();
+    let foreign = project.rules.iter().map(|rule| UnparsedRule {
+        verdict: rule.verdict,
+        text: rule.text.clone(),
+        layer: Layer::Project,
+        source: rule.file.display().to_string().into(),
+    });
+    let written: Vec<UnparsedRule> = layers.into_iter().flatten().filter(counts).chain(foreign).collect();
     let anchors = |rule: &UnparsedRule| OwnedAnchors {
         home: home.map(Path::to_owned),
         workspace: root.to_path_buf(),

@@ -103,6 +103,7 @@ pub fn resolve(
     if !args.settings.sources.project {
         (project.agents, project.agent_warnings) = (Vec::new(), Vec::new());
         (project.commands, project.skills) = (Vec::new(), Vec::new());
+        project.without_foreign();
     }
     let store = TrustStore::load(data_dir);
     if let Some(error) = &store.load_error {

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -12,6 +13,7 @@ use zori_core::secret::{base64url, percent};
 use crate::browser::fields;
 use crate::loopback::{Answer, Loopback};
 use crate::server::Request;
+use crate::wait;
 
 /// How the server misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +57,35 @@ struct State {
     refresh: BTreeSet<String>,
     made: usize,
     log: Vec<String>,
+    /// What messages were let in with, each once.
+    authorizations: BTreeSet<String>,
     /// Whether it speaks 2026-07-28 and nothing else.
     modern: bool,
     /// Its tools.
     tools: Vec<String>,
     /// Who hears of changes.
     subscribers: Vec<Sender<Value>>,
+    /// How it asks back, if it does.
+    asks: Option<AskingBack>,
+    /// The number of the session, from 1.
+    session: usize,
+    /// Whether it forgets a session after the next call of a tool.
+    forgets: bool,
 }
+
+/// What a server knows that asks back while it is asked.
+#[derive(Debug, Default)]
+struct AskingBack {
+    /// The stream on which it speaks by itself, once somebody listens.
+    stream: Option<Sender<Value>>,
+    /// Who waits for an answer.
+    waiting: BTreeMap<String, Sender<Value>>,
+    /// How many requests came that it asks about.
+    asked: usize,
+}
+
+/// So long a server that asks back leaves a client without the stream, unless that calls first.
+const HELD: Duration = Duration::from_millis(300);
 
 impl McpHttpServer {
     /// Starts a server that wants a login.
@@ -79,12 +103,23 @@ impl McpHttpServer {
                 refresh: BTreeSet::new(),
                 made: 0,
                 log: Vec::new(),
+                authorizations: BTreeSet::new(),
                 modern: false,
                 tools: vec!["who".to_owned()],
                 subscribers: Vec::new(),
+                asks: None,
+                session: 1,
+                forgets: false,
             }));
             state = Some(Arc::clone(&shared));
-            move |request: &Request| shared.lock().unwrap_or_else(PoisonError::into_inner).answer(request)
+            let called = Condvar::new();
+            move |request: &Request| {
+                let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
+                if lock().asks.is_none() || request.method != "POST" {
+                    return lock().answer(request);
+                }
+                asked_back(request, &lock, &called)
+            }
         });
         Self { http, state: state.expect("the server was made") }
     }
@@ -126,9 +161,25 @@ impl McpHttpServer {
         self.lock().log.clone()
     }
 
+    /// Returns the headers `Authorization` that messages came with, each once.
+    pub fn authorizations(&self) -> Vec<String> {
+        self.lock().authorizations.iter().cloned().collect()
+    }
+
     /// Speaks 2026-07-28 from now on, and nothing else.
     pub fn speak_newest(&self) {
         self.lock().modern = true;
+    }
+
+    /// Forgets the session after the next call of a tool.
+    pub fn forget_session(&self) {
+        self.lock().forgets = true;
+    }
+
+    /// Asks back from now on whenever a tool is called, a prompt is got or a resource is read, on the stream on which it speaks by itself; where
+    /// nobody listens there yet, its answer says so. It is slow to let a client listen.
+    pub fn ask_back(&self) {
+        self.lock().asks = Some(AskingBack::default());
     }
 
     /// Has one more tool from now on, and says so to whoever wants to hear it.
@@ -151,6 +202,32 @@ impl McpHttpServer {
     }
 }
 
+/// Answers a message as a server does that asks back.
+fn asked_back<'s>(request: &Request, lock: &impl Fn() -> MutexGuard<'s, State>, called: &Condvar) -> Answer {
+    let message = request.json();
+    match message["method"].as_str() {
+        Some("notifications/initialized") => {
+            let early = |state: &mut State| state.asks.as_ref().is_some_and(|asks| asks.asked == 0);
+            drop(called.wait_timeout_while(lock(), HELD, early));
+            lock().answer(request)
+        }
+        Some("tools/call" | "prompts/get" | "resources/read") => {
+            let answer = lock().ask();
+            called.notify_all();
+            // Whoever ended meanwhile answers nothing.
+            let told = match answer {
+                Some(answer) => answer.recv_timeout(wait::BOUND).unwrap_or_default().to_string(),
+                None => "nobody listens".to_owned(),
+            };
+            let text = json!({"type": "text", "text": told});
+            let result = json!({"content": [text], "messages": [{"role": "user", "content": text}],
+                "contents": [{"uri": "note://one", "text": told}]});
+            plain(200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+        }
+        _ => lock().answer(request),
+    }
+}
+
 fn plain(status: u16, body: Value) -> Answer {
     Answer::json(status, &body)
 }
@@ -164,6 +241,11 @@ impl State {
         }
         match (request.method.as_str(), path) {
             ("POST", "/mcp") => self.message(request),
+            ("GET", "/mcp") if self.asks.is_some() => {
+                let (stream, events) = mpsc::channel();
+                self.asks.as_mut().expect("it was looked at").stream = Some(stream);
+                Answer::Events(events)
+            }
             ("DELETE", "/mcp") => plain(200, json!({})),
             ("GET", "/.well-known/oauth-protected-resource/mcp") => {
                 let other = self.fault == McpAuthFault::OtherResource;
@@ -260,6 +342,7 @@ impl State {
     fn message(&mut self, request: &Request) -> Answer {
         let message = request.json();
         let method = message["method"].as_str().unwrap_or_default().to_owned();
+        self.authorizations.extend(request.header("authorization").map(str::to_owned));
         let token = request.header("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let scope = token.and_then(|token| self.access.get(token)).cloned();
         let place = format!("resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", self.base);
@@ -273,6 +356,19 @@ impl State {
             self.log.push(format!("{method} 403"));
             let words = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\", {place}");
             return Answer::Whole(403, vec![("www-authenticate", words)], String::new());
+        }
+        let answered = message["id"].as_str().zip(self.asks.as_mut());
+        if let Some(waiting) = answered.and_then(|(id, asks)| asks.waiting.remove(id)) {
+            let _ = waiting.send(message["result"].clone());
+            return Answer::Whole(202, Vec::new(), String::new());
+        }
+        let session = format!("session-{}", self.session);
+        if request.header("mcp-session-id").is_some_and(|known| known != session) {
+            self.log.push(format!("{method} 404"));
+            return plain(404, json!({}));
+        }
+        if method == "tools/call" && std::mem::take(&mut self.forgets) {
+            self.session += 1;
         }
         self.log.push(method.clone());
         let params = &message["params"];
@@ -322,9 +418,22 @@ impl State {
                 return plain(400, json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));
             }
         };
-        let session = vec![("mcp-session-id", "session-1".to_owned())];
+        let session = vec![("mcp-session-id", session)];
         let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string();
         Answer::Whole(200, session, body)
+    }
+
+    /// Asks for a name; `None` where nobody listens.
+    fn ask(&mut self) -> Option<mpsc::Receiver<Value>> {
+        let asks = self.asks.as_mut()?;
+        asks.asked += 1;
+        let (id, (sender, answer)) = (format!("form-{}", asks.asked), mpsc::channel());
+        let schema = json!({"type": "object", "properties": {"name": {"type": "string", "default": "Ada"}}});
+        let params = json!({"message": "Who?", "requestedSchema": schema});
+        let form = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
+        asks.stream.as_ref()?.send(form).ok()?;
+        asks.waiting.insert(id, sender);
+        Some(answer)
     }
 
     /// Opens a stream that tells of changes: first that it does.

@@ -276,6 +276,10 @@ impl Variables for Nothing {
         true
     }
 
+    fn hijacks(&self, _: &str) -> bool {
+        false
+    }
+
     fn vault(&self, _: &str) -> Result<String, String> {
         Err("there is no vault".to_owned())
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-pub use self::expand::Variables;
+pub use self::expand::{Variables, references};
 use super::oauth::OauthSettings;
 
 /// How long a server may take to start, unless it says otherwise.
@@ -28,6 +28,8 @@ pub struct ServerConfig {
     pub source: Source,
     /// How it is reached.
     pub way: Way,
+    /// Its command line or address before variables were put in, where that is another.
+    pub written: Option<String>,
     /// Whether it is used at all.
     pub enabled: bool,
     /// Whether a run fails without it.
@@ -83,6 +85,18 @@ pub enum Way {
         /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
+}
+
+impl Way {
+    /// Returns the command line, or the address.
+    fn line(&self) -> String {
+        match self {
+            Self::Stdio { command, args, .. } => {
+                std::iter::once(command).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            Self::Http { url, .. } => url.clone(),
+        }
+    }
 }
 
 /// Whose a server is; the earlier wins (MCP-12).
@@ -261,6 +275,7 @@ impl ServerConfig {
             name,
             source,
             way,
+            written: None,
             enabled: true,
             required: false,
             trust: Trust::default(),
@@ -305,14 +320,9 @@ impl ServerConfig {
         hash.finalize().to_hex()[..32].to_owned()
     }
 
-    /// Returns how it is reached, in a line for people: no values of variables or headers.
+    /// Returns how it is reached, in a line for people, as it is written: no values of variables or headers.
     pub fn shown(&self) -> String {
-        match &self.way {
-            Way::Stdio { command, args, .. } => {
-                std::iter::once(command).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
-            }
-            Way::Http { url, .. } => url.clone(),
-        }
+        self.written.clone().unwrap_or_else(|| self.way.line())
     }
 
     /// Returns whether it runs whatever version is newest (EXT-61).
@@ -460,16 +470,18 @@ fn server(
             }
         }
     }
+    let line = way.line();
     if broken.is_none() {
         broken = expand::expand(&mut way, source, variables).err();
     }
+    let written = Some(line).filter(|line| *line != way.line());
     if let Way::Http { url, .. } = &way
         && broken.is_none()
     {
         broken = bad_address(url);
     }
     let own = source != Source::Project;
-    let mut server = ServerConfig { broken, ..ServerConfig::new(name.to_owned(), source, way) };
+    let mut server = ServerConfig { broken, written, ..ServerConfig::new(name.to_owned(), source, way) };
     if own {
         server.enabled = flag("enabled")?.unwrap_or(true);
         server.required = flag("required")?.unwrap_or(false);
@@ -505,8 +517,8 @@ fn server(
         let (oauth, unusable) = oauth::read(table.get("oauth"), source, variables)?;
         (server.oauth, server.broken) = (oauth, server.broken.or(unusable));
         for answer in server.answers.values_mut() {
-            let Some(name) = answer.as_str().and_then(|text| text.strip_prefix("vault:")) else { continue };
-            match variables.vault(name) {
+            let Some(text) = answer.as_str().filter(|text| expand::refers_to_vault(text)) else { continue };
+            match expand::resolved(text, source, variables) {
                 Ok(value) => *answer = value.into(),
                 Err(why) => drop(server.broken.get_or_insert(why)),
             }

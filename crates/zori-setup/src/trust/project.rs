@@ -1,7 +1,9 @@
-//! Reads a folder's own `.zori/` without trusting it (TRUST-2, TRUST-4, TRUST-5, TRUST-8).
+//! Reads a folder's own settings without trusting it (TRUST-2, TRUST-4, TRUST-5, TRUST-8).
 //!
 //! Only plain files of the folder itself are read: no links, no pipes, nothing large. Nothing is run and nobody is
 //! contacted to find out.
+
+mod foreign;
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -14,12 +16,14 @@ use zori_contract::failure::Failure;
 use zori_extensions::command::CustomCommand;
 use zori_extensions::skill::Skill;
 use zori_extensions::{command_folder, skill_folder};
-use zori_mcp::client::config::runs_newest;
+use zori_mcp::client::config::{references, runs_newest};
 use zori_providers::catalog;
 use zori_tools::hooks::{Hook, Origin};
 
+use zori_core::permission::Verdict;
 use zori_host::AgentDescription;
 
+pub use self::foreign::ForeignRule;
 use crate::agents::{file, folder};
 use crate::config::Config;
 use crate::error::CONFIG_INVALID;
@@ -47,6 +51,12 @@ pub struct Project {
     pub config: Config,
     /// The hooks it declares.
     pub hooks: Vec<ProjectHook>,
+    /// Rules that ask or deny of Claude Code's settings.
+    pub rules: Vec<ForeignRule>,
+    /// Keys of those files that never count, by file.
+    foreign_ignored: Vec<(PathBuf, Vec<String>)>,
+    /// A warning for each of those files that cannot be read.
+    foreign_warnings: Vec<String>,
     pub agents: Vec<AgentDescription>,
     /// A warning for each agent file that is skipped.
     pub agent_warnings: Vec<String>,
@@ -135,6 +145,9 @@ impl Project {
             root: root.to_owned(),
             config,
             hooks: Vec::new(),
+            rules: Vec::new(),
+            foreign_ignored: Vec::new(),
+            foreign_warnings: Vec::new(),
             agents: Vec::new(),
             agent_warnings: Vec::new(),
             commands: Vec::new(),
@@ -163,6 +176,9 @@ impl Project {
         if present.zori {
             project.add_settings(settings_path, &mut insecure);
         }
+        if present.claude {
+            project.add_foreign(&mut insecure);
+        }
         if present.zori || present.claude {
             project.add_agents(&mut insecure);
         }
@@ -189,6 +205,48 @@ impl Project {
             }
             Err(why) => self.hooks_error = Some(format!("{}: {why}", path.display())),
         }
+    }
+
+    /// Reads Claude Code's settings. A file that cannot be used costs that one.
+    fn add_foreign(&mut self, insecure: &mut Option<String>) {
+        let folder = match PlainDir::open(&self.root, &[foreign::FOLDER]) {
+            Ok(Some(folder)) => folder,
+            Ok(None) => return,
+            Err(why) => {
+                let path = self.root.join(foreign::FOLDER);
+                self.foreign_warnings.push(format!("{} {why}", path.display()));
+                return;
+            }
+        };
+        for name in foreign::FILES {
+            let path = folder.path().join(name);
+            let read = folder.read(name, insecure);
+            let settings = match read.and_then(|bytes| bytes.map(|bytes| foreign::read(&bytes)).transpose()) {
+                Ok(Some(settings)) => settings,
+                Ok(None) => continue,
+                Err(why) => {
+                    let warning = format!("{} {why}; its rules and hooks are not used", path.display());
+                    self.foreign_warnings.push(warning);
+                    continue;
+                }
+            };
+            let rules = settings.rules.into_iter();
+            self.rules.extend(rules.map(|(verdict, text)| ForeignRule { verdict, text, file: path.clone() }));
+            let remark = |why: String| format!("{} {why}", path.display());
+            self.extension_warnings.extend(settings.hook_remarks.into_iter().map(remark));
+            // Events that there are none of here are that program's own affair.
+            self.add(HookTable { unknown: Vec::new(), ..settings.hooks }, &path);
+            if !settings.ignored.is_empty() {
+                self.foreign_ignored.push((path, settings.ignored));
+            }
+        }
+    }
+
+    /// Forgets what Claude Code's settings say: whoever started the run does not want them.
+    pub fn without_foreign(&mut self) {
+        let folder = self.root.join(foreign::FOLDER);
+        self.hooks.retain(|hook| !hook.file.starts_with(&folder));
+        (self.rules, self.foreign_ignored, self.foreign_warnings) = Default::default();
     }
 
     /// Reads the files that describe sub-agents. One that cannot be used costs that one.
@@ -237,10 +295,13 @@ impl Project {
     pub fn servers(&self) -> impl Iterator<Item = (&String, String)> {
         self.mcp.iter().flatten().map(|(name, value)| {
             let mut hash = Sha256::new();
-            hash.update("mcp\0");
+            // What was approved before its variables were shown is asked about again.
+            hash.update(if references(value).is_empty() { "mcp\0" } else { "mcp, with what it gets\0" });
             hash.update(name);
             hash.update("\0");
             hash.update(value.to_string());
+            // A script of the folder is what it was when it was approved (MCP-1).
+            hash_files(&mut hash, &files_in_server(value, &self.root));
             (name, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
         })
     }
@@ -253,7 +314,7 @@ impl Project {
             (command, digest)
         };
         self.commands = found.commands.into_iter().map(digested).collect();
-        self.extension_warnings = found.warnings;
+        self.extension_warnings.extend(found.warnings);
         let (found, digests) = skill_folder::of_project(&self.root, insecure);
         self.skills = found.skills.into_iter().zip(digests).collect();
         self.extension_warnings.extend(found.warnings);
@@ -346,6 +407,15 @@ impl Project {
                 items.push(Item { kind, text: text.to_owned(), location });
             }
         }
+        for ForeignRule { verdict, text, file } in &self.rules {
+            let kind = if *verdict == Verdict::Ask { "ask rule" } else { "deny rule" };
+            let location = format!("{}, holds already", self.shown(file));
+            items.push(Item { kind, text: text.clone(), location });
+        }
+        for (file, keys) in &self.foreign_ignored {
+            let location = format!("{}, a project cannot set that", self.shown(file));
+            items.push(Item { kind: "never used:", text: format!("`{}`", keys.join("`, `")), location });
+        }
         items
     }
 
@@ -364,7 +434,14 @@ impl Project {
             format!("`{keys}` in {file} is ignored: a project cannot set that")
         };
         let mcp = self.mcp_error.iter().map(|why| format!("{why}; its MCP servers are not used"));
-        self.ignored.iter().map(one).chain(self.hook_warnings.iter().cloned()).chain(mcp).collect()
+        let foreign = self.foreign_warnings.iter().cloned();
+        self.ignored
+            .iter()
+            .map(one)
+            .chain(self.hook_warnings.iter().cloned())
+            .chain(mcp)
+            .chain(foreign)
+            .collect()
     }
 
     fn shown(&self, path: &Path) -> String {
@@ -375,8 +452,10 @@ impl Project {
 /// Returns how a server of the file is reached, as it is written there: nothing of it is expanded.
 fn shown_server(value: &Value) -> String {
     let text = |key: &str| value[key].as_str().unwrap_or_default();
+    let wanted = references(value).join(", ");
+    let wanted = if wanted.is_empty() { wanted } else { format!(", and asks for your {wanted}") };
     if !text("url").is_empty() {
-        return text("url").to_owned();
+        return format!("{}{wanted}", text("url"));
     }
     let args = || value["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let line: Vec<&str> = std::iter::once(text("command")).chain(args()).collect();
@@ -385,7 +464,7 @@ fn shown_server(value: &Value) -> String {
     let newest = runs_newest(text("command"), args());
     let variables = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
     let newest = if newest { ", which runs whatever is newest" } else { "" };
-    format!("{}{variables}{newest}", line.join(" "))
+    format!("{}{variables}{newest}{wanted}", line.join(" "))
 }
 
 /// A model's name that has a provider's before it would choose one, which is not for a project.
@@ -411,15 +490,29 @@ fn digest(config: &HookConfig, root: &Path) -> String {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    for file in files_in_command(command, root) {
+    hash_files(&mut hash, &files_in_command(command, root));
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Adds files by their names and what is in them.
+fn hash_files(hash: &mut Sha256, files: &[PathBuf]) {
+    for file in files {
         hash.update(file.as_os_str().as_encoded_bytes());
-        let content = File::open(&file).and_then(|mut file| std::io::copy(&mut file, &mut hash));
+        let content = File::open(file).and_then(|mut file| std::io::copy(&mut file, hash));
         hash.update(match content {
             Ok(bytes) => bytes.to_le_bytes(),
             Err(_) => u64::MAX.to_le_bytes(),
         });
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the regular files of the folder that the command line of a server names, also behind `--option=`.
+fn files_in_server(value: &Value, root: &Path) -> Vec<PathBuf> {
+    let args = value["args"].as_array().into_iter().flatten();
+    let words = std::iter::once(&value["command"]).chain(args).filter_map(Value::as_str);
+    let words = words.flat_map(|word| [Some(word), word.split_once('=').map(|(_, path)| path)]).flatten();
+    let cwd = root.join(value["cwd"].as_str().unwrap_or_default());
+    files_in(words, &cwd, root)
 }
 
 /// Returns the regular files of the folder that a command names, as far as its words are plain.
@@ -429,8 +522,12 @@ fn files_in_command(command: &str, root: &Path) -> Vec<PathBuf> {
         command = command.replace(&format!("${{{variable}}}"), ".").replace(&format!("${variable}"), ".");
     }
     let words = command.split(|c: char| c.is_whitespace() || "|&;()<>=`$".contains(c));
+    files_in(words, root, root)
+}
+
+fn files_in<'w>(words: impl Iterator<Item = &'w str>, cwd: &Path, root: &Path) -> Vec<PathBuf> {
     let file = |word: &str| {
-        let path = root.join(word).canonicalize().ok()?;
+        let path = cwd.join(word).canonicalize().ok()?;
         (path.starts_with(root) && path.is_file()).then_some(path)
     };
     let mut files: Vec<_> = words.filter(|word| !word.is_empty()).filter_map(file).collect();

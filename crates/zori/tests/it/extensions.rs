@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
 use zori_testkit::mcp::scripted_server;
+use zori_testkit::mcp_http::{McpAuthFault, McpHttpServer};
 use zori_testkit::output::CommandOutput;
 use zori_testkit::pty::Size;
 use zori_testkit::reply::Reply;
@@ -573,6 +574,40 @@ fn a_user_of_claude_code_moves_in() {
         world.run(&["mcp", "list"]).success().stdout(),
         "sums  user  sh $TMP/server.sh  not checked\n"
     );
+}
+
+/// VLT-2: tokens that other agents keep in a file or name by a variable reach their servers after an import, and nothing else does.
+#[test]
+fn tokens_of_imported_servers() {
+    let (mut world, server) = (world(), McpHttpServer::start(McpAuthFault::None, 3600));
+    server.open_to_all();
+    world.set_var("DOCS_TOKEN", "variable-of-docs");
+    let (home, url) = (world.home(), server.url());
+    let claude = json!({"mcpServers": {
+        "kept": {"type": "http", "url": url, "headers": {"Authorization": "Bearer planted-secret-1"}},
+        "named": {"type": "http", "url": url, "headers": {"Authorization": "Token ${DOCS_TOKEN}"}}}});
+    world.write(home.join(".claude.json"), claude.to_string());
+    world.write(
+        home.join(".codex/config.toml"),
+        format!("[mcp_servers.docs]\nurl = \"{url}\"\nbearer_token_env_var = \"DOCS_TOKEN\"\n"),
+    );
+    world.run(&["vault", "init"]).success();
+    world.run(&["import", "--store-secrets", "--yes"]).success();
+    let listed = world.run(&["mcp", "list", "--check"]).success();
+    nothing_planted(&world, &listed);
+    assert_eq!(listed.stdout().matches("connected, 1 tools").count(), 3, "{listed}");
+    assert_eq!(
+        server.authorizations(),
+        ["Bearer planted-secret-1", "Bearer variable-of-docs", "Token variable-of-docs"]
+    );
+    // What is missing is named, and nobody is sent the reference.
+    world.remove_var("DOCS_TOKEN");
+    insta::assert_snapshot!(world.run(&["mcp", "list"]), @"
+    docs  user  http://127.0.0.1:$PORT/mcp  failed: no secret `DOCS_TOKEN` is in the environment, the credential store or the vault
+    kept  user  http://127.0.0.1:$PORT/mcp  not checked
+    named  user  http://127.0.0.1:$PORT/mcp  failed: no secret `DOCS_TOKEN` is in the environment, the credential store or the vault
+    [exit status: 0]
+    ");
 }
 
 /// EXT-32, EXT-33: secrets and rules that let something run have questions of their own, and a no to all changes nothing.

@@ -234,6 +234,26 @@ fn a_project_is_asked_about_first() {
     assert!(listed(&model, 3).is_empty());
 }
 
+/// MCP-1: what was approved is the script, too, as it was.
+#[test]
+fn a_script_of_the_project_that_changed() {
+    let (world, model, script) = with_server(calling("mcp__s__add", json!({})));
+    world.write("tools/server.sh", std::fs::read_to_string(script).expect("it was written"));
+    let servers = json!({"mcpServers": {"s": {"command": "sh", "args": ["tools/server.sh"]}}});
+    world.write(".mcp.json", servers.to_string());
+    world.run(&["trust", "allow", "--yes"]).success();
+    world.run(&["exec", "-p", "go", "--no-save"]).success();
+    assert_eq!(listed(&model, 0).len(), 6);
+    world.write("tools/server.sh", "touch stolen\n");
+    model.push(anthropic::text("Done."));
+    let changed = world.run(&["exec", "-p", "go", "--no-save"]);
+    assert!(
+        changed.stderr().contains("changed since it was trusted, or came later, and are not used: s;"),
+        "{changed}"
+    );
+    assert!(listed(&model, 2).is_empty() && !world.work().join("stolen").exists());
+}
+
 /// MCP-90: what commands do about servers.
 #[test]
 fn commands() {

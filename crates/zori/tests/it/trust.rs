@@ -341,3 +341,57 @@ fn text_is_no_flag() {
     assert!(!ran(&world));
     assert_eq!(model.request(0).conversation(), "user: --trust-workspace\n");
 }
+
+/// What Claude Code's settings of a folder say: rules that ask or deny hold at once, hooks once they are approved, and nothing else ever.
+#[test]
+fn settings_of_claude_code() {
+    let bash = |command: &str| anthropic::tool_use("t1", "bash", json!({"command": command}));
+    let (world, model) = with_model([bash("curl x"), anthropic::text("Hi."), anthropic::text("Hi.")]);
+    let shared = json!({"permissions": {"deny": ["Bash(curl:*)"], "allow": ["Bash"], "defaultMode": "bypassPermissions"},
+        "env": {"A": "b"}, "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch ran"},
+            {"type": "prompt", "prompt": "p"}]}], "Notification": [{"hooks": []}]}});
+    world.write(".claude/settings.json", shared.to_string());
+    world.write(
+        ".claude/settings.local.json",
+        json!({"permissions": {"ask": ["Bash(git push:*)"]}}).to_string(),
+    );
+    insta::assert_snapshot!(world.run(EXEC), @r#"
+    Hi.
+    ------- stderr -------
+    Warning: $WORK is not trusted, so its own settings are not used: 1 hook; `zori trust show` lists them, `zori trust allow` trusts the folder, `--trust-workspace` does for one run
+    Tool requested: bash command="curl x"
+    Tool denied: bash: the rule `Bash(curl:*)` ($WORK/.claude/settings.json) denies curl x
+    [exit status: 0]
+    "#);
+    assert!(!ran(&world));
+    let denied = model.request(1).messages().pop().expect("messages")["content"][0]["content"].clone();
+    insta::assert_snapshot!(world.rewrite().apply(denied.as_str().unwrap_or_default()), @"error permission_denied: the rule `Bash(curl:*)` ($WORK/.claude/settings.json) denies curl x");
+    insta::assert_snapshot!(world.run(&["trust", "show"]), @"
+    $WORK: undecided
+      hook SessionStart: touch ran  (.claude/settings.json): does not run
+      deny rule Bash(curl:*)  (.claude/settings.json, holds already)
+      ask rule Bash(git push:*)  (.claude/settings.local.json, holds already)
+      never used: `permissions.allow`, `permissions.defaultMode`, `env`  (.claude/settings.json, a project cannot set that)
+    [exit status: 0]
+    ");
+    world.run(&["trust", "allow", "--yes"]).success();
+    insta::assert_snapshot!(world.run(EXEC), @"
+    Hi.
+    ------- stderr -------
+    Warning: $WORK/.claude/settings.json has hooks that are no commands (1), which are not run
+    [exit status: 0]
+    ");
+    assert!(ran(&world));
+    // A change asks again, and a file that cannot be read is said.
+    world.write(".claude/settings.json", hook("touch ran; true"));
+    world.write(".claude/settings.local.json", "{");
+    model.push(anthropic::text("Hi."));
+    insta::assert_snapshot!(world.run(EXEC), @"
+    Hi.
+    ------- stderr -------
+    Warning: 1 hook of this folder changed since it was trusted, or came later, and will not run; `zori trust show` lists them, `zori trust allow` lets them
+    Warning: $WORK/.claude/settings.local.json is no JSON: EOF while parsing an object at line 1 column 1; its rules and hooks are not used
+    [exit status: 0]
+    ");
+    assert!(!ran(&world));
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ServerConfig, Source, Variables, Way, bad_address};
+use super::{ServerConfig, Source, Variables, Way, bad_address, expand};
 use crate::client::oauth::OauthSettings;
 
 const KEYS: &[&str] = &["client_id", "client_secret", "client_metadata_url", "scopes", "callback_port"];
@@ -73,15 +73,15 @@ pub(super) fn read(
 }
 
 fn resolve(secret: &mut String, source: Source, variables: &dyn Variables) -> Result<(), String> {
-    match secret.strip_prefix("vault:") {
-        Some(name) => *secret = variables.vault(name)?,
-        None if source.is_own() => {
+    match expand::refers_to_vault(secret) {
+        true => *secret = expand::resolved(secret, source, variables)?,
+        false if source.is_own() => {
             return Err(
                 "`oauth.client_secret` holds a secret; keep it in the vault (`zori vault set NAME`) and write `vault:NAME`"
                     .to_owned(),
             );
         }
-        None => {}
+        false => {}
     }
     Ok(())
 }

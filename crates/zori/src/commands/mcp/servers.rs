@@ -241,7 +241,10 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         .map(|server| {
             let now = started.as_ref().and_then(|servers| servers.named(&server.name)).map(|live| live.now());
             let (status, reason, tools) = match &now {
-                Some(now) => (now.status.as_str(), now.reason.clone(), now.listed.then_some(now.tools.len())),
+                Some(now) => {
+                    let why = now.reason.clone().or_else(|| server.broken.clone().filter(|_| !server.enabled));
+                    (now.status.as_str(), why, now.listed.then_some(now.tools.len()))
+                }
                 None if !server.enabled => ("disabled", server.broken.clone(), None),
                 None if server.broken.is_some() => ("failed", server.broken.clone(), None),
                 None => ("not checked", None, None),
