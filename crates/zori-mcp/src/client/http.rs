@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use zori_core::secret::Secret;
@@ -29,8 +29,10 @@ use super::subscription;
 const ENDPOINT: Duration = Duration::from_secs(15);
 /// How long a session may take to end.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long the first call waits for the stream of what a server says by itself.
+/// How long what may make a server ask back waits for the stream of what a server says by itself.
 const ATTENDED: Duration = Duration::from_secs(1);
+/// What a server may answer with a question of its own.
+const ASK_BACK: &[&str] = &["tools/call", "prompts/get", "resources/read"];
 /// So often in a row a stream is asked for again that brings nothing new.
 const FRUITLESS: usize = 5;
 
@@ -45,11 +47,15 @@ pub struct Carrier {
     bearer: Option<Arc<Bearer>>,
     limits: Timeouts,
     state: Mutex<State>,
+    /// One new session at a time.
+    renewal: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     session: Option<String>,
+    /// What the session began with.
+    hello: Option<Outgoing>,
     version: Option<String>,
     /// Where messages of the older form go.
     endpoint: Option<String>,
@@ -82,7 +88,8 @@ impl Carrier {
         let own_token = headers.iter().any(|(name, _)| name == "authorization");
         let state = Mutex::new(State { events: *sse, ..State::default() });
         let name = config.name.clone();
-        Ok(Self { name, transport, url: url.clone(), headers, own_token, bearer, limits, state })
+        let (url, renewal) = (url.clone(), tokio::sync::Mutex::default());
+        Ok(Self { name, transport, url, headers, own_token, bearer, limits, state, renewal })
     }
 
     fn request(&self, method: Method, url: String, body: Bytes) -> HttpRequest {
@@ -220,13 +227,21 @@ impl Carrier {
             self.with_state(|state| state.attended = Some(is_attended));
             attended
         });
-        if sent.message["method"] == "tools/call" {
+        if sent.message["method"].as_str().is_some_and(|method| ASK_BACK.contains(&method)) {
             self.until_attended().await;
         }
+        let session = self.with_state(|state| state.session.clone());
         let mut outcome = match self.events_ready(&peer).await {
             Ok(()) => self.exchange(&sent, &peer, first).await,
             Err(why) => Err(why),
         };
+        if is_over(&outcome) && id.is_some() && self.begin_again(session.as_deref(), &peer).await {
+            outcome = self.exchange(&sent, &peer, false).await;
+        }
+        if is_over(&outcome) {
+            self.with_state(|state| state.session = None);
+            peer.close(RpcFailure::Closed(OVER.to_owned()));
+        }
         if first
             && outcome
                 .as_ref()
@@ -271,10 +286,8 @@ impl Carrier {
         let response = self.send(self.posting(sent, url)).await?;
         match response.status {
             200..=299 => {}
-            404 if self.with_state(|state| state.session.take()).is_some() => {
-                let why = RpcFailure::Closed("its session has ended".to_owned());
-                peer.close(why.clone());
-                return Err(why);
+            404 if !first && self.with_state(|state| state.session.is_some()) => {
+                return Err(RpcFailure::Closed(OVER.to_owned()));
             }
             400 | 404 | 405 if first => {
                 return Err(RpcFailure::Error {
@@ -286,7 +299,7 @@ impl Carrier {
         }
         if first && let Some(session) = response.header("mcp-session-id") {
             let session = session.to_owned();
-            self.with_state(|state| state.session = Some(session));
+            self.with_state(|state| (state.session, state.hello) = (Some(session), Some(sent.clone())));
         }
         // It was taken, whatever words say so; what it is answered comes on the stream.
         if response.status == 202 || self.with_state(|state| state.events) {
@@ -313,6 +326,36 @@ impl Carrier {
         seen(&said);
         peer.receive(said);
         Ok(())
+    }
+
+    /// Begins a new session in place of one that the server has forgotten (MCP-35). Returns whether there is one.
+    async fn begin_again(self: &Arc<Self>, over: Option<&str>, peer: &Arc<Peer>) -> bool {
+        let _turn = self.renewal.lock().await;
+        if self.with_state(|state| state.session.as_deref() != over) {
+            // Somebody else was there first.
+            return self.with_state(|state| state.session.is_some());
+        }
+        let hello = self.with_state(|state| {
+            (state.session, state.version) = (None, None);
+            state.streams.drain(..).for_each(|stream| stream.abort());
+            state.hello.take()
+        });
+        let Some(hello) = hello else { return false };
+        // Nobody waits for its answer: the server is known.
+        if self.exchange(&hello, peer, true).await.is_err() {
+            return false;
+        }
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized", "params": {}});
+        if self.exchange(&told.into(), peer, false).await.is_err() {
+            return false;
+        }
+        let (attended, is_attended) = watch::channel(false);
+        self.with_state(|state| state.attended = Some(is_attended));
+        self.attend(peer, attended);
+        self.until_attended().await;
+        // It may have become another in the meantime.
+        peer.receive(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        true
     }
 
     /// Reads the stream that a message is answered with, and takes it up again where it ends early and says where it was.
@@ -492,6 +535,13 @@ async fn listen(carrier: std::sync::Weak<Carrier>, peer: Arc<Peer>, ready: watch
     };
     peer.close(ended);
     ready.send_replace(true);
+}
+
+/// What tells that a server has forgotten a session.
+const OVER: &str = "its session has ended";
+
+fn is_over(outcome: &Result<(), RpcFailure>) -> bool {
+    matches!(outcome, Err(RpcFailure::Closed(why)) if why == OVER)
 }
 
 /// What tells that a server does not understand the newer form.

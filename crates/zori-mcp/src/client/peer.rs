@@ -98,6 +98,8 @@ pub struct Peer {
     next: AtomicU64,
     said: mpsc::UnboundedSender<Said>,
     closed: watch::Sender<bool>,
+    /// Whether the server has said that it tells of changes.
+    subscribed: watch::Sender<bool>,
     /// What every request of the newer protocol carries; empty with the older one.
     meta: Mutex<Map<String, Value>>,
     /// Whether the server was told that it may ask the user.
@@ -117,6 +119,7 @@ impl Peer {
             next: AtomicU64::new(1),
             said,
             closed: watch::Sender::new(false),
+            subscribed: watch::Sender::new(false),
             meta: Mutex::default(),
             may_elicit,
         };
@@ -236,6 +239,7 @@ impl Peer {
                 let _ = self.said.send(Said::PromptsChanged);
             }
             (Some("notifications/subscriptions/acknowledged"), _) => {
+                self.subscribed.send_replace(true);
                 let _ = self.said.send(Said::Subscribed);
             }
             (Some("notifications/message"), _) => {
@@ -282,6 +286,11 @@ impl Peer {
         let _ = closed.wait_for(|closed| *closed).await;
         let state = self.lock();
         state.closed.clone().unwrap_or_else(|| RpcFailure::Closed("it went away".to_owned()))
+    }
+
+    /// Waits until the server has said that it tells of changes.
+    pub async fn subscribed(&self) {
+        let _ = self.subscribed.subscribe().wait_for(|subscribed| *subscribed).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

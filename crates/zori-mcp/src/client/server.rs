@@ -28,6 +28,8 @@ use super::tool_list::ListedTool;
 
 /// So long after the last notice the tools are listed again.
 const RELIST_AFTER: Duration = Duration::from_millis(250);
+/// So long the first lists wait for a server to say that it tells of changes.
+const SUBSCRIBED: Duration = Duration::from_secs(1);
 /// How long is waited before a server that ended is started again.
 const RESTARTS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 
@@ -209,6 +211,17 @@ impl Listening {
         Self { wanted, task }
     }
 
+    /// Waits until the server tells of changes, for a moment. Returns whether it does.
+    async fn stands(&mut self, peer: &Peer) -> bool {
+        tokio::select! {
+            biased;
+            () = peer.subscribed() => true,
+            // It cannot, or does not say so.
+            _ = &mut self.task => false,
+            () = tokio::time::sleep(SUBSCRIBED) => false,
+        }
+    }
+
     /// Returns what may have changed while it heard nothing.
     fn missed(&self) -> Changes {
         let heard = |field: &str| self.wanted[field] == true;
@@ -316,8 +329,12 @@ async fn one_life(
         let opening = server.opening(shared);
         let greeting = handshake::greet(&connection.peer, shared.parts.version, opening).await?;
         // Before the lists are asked for, so that what changes meanwhile is heard.
-        let listening =
+        let mut listening =
             subscription::wanted(&greeting).map(|wanted| Listening::new(&connection.peer, wanted));
+        let stands = match &mut listening {
+            Some(listening) => listening.stands(&connection.peer).await,
+            None => false,
+        };
         if over_http {
             shared.known.change(&server.identity, |known| known.opening = Some(greeting.opening));
         }
@@ -329,7 +346,7 @@ async fn one_life(
         let ToolList { tools, left_out, ttl_ms } = listed?;
         let instructions = greeting.facts.instructions.clone();
         let list = CachedList { tools, ttl_ms, instructions, resources, prompts };
-        Ok::<_, RpcFailure>((greeting.facts, list, left_out, listening))
+        Ok::<_, RpcFailure>((greeting.facts, list, left_out, listening, stands))
     };
     let greeted = tokio::select! {
         greeted = tokio::time::timeout(limit, greeting) => greeted,
@@ -339,7 +356,7 @@ async fn one_life(
             return obeyed(order, enabled);
         }
     };
-    let (facts, list, left_out, listening) = match greeted {
+    let (facts, list, left_out, listening, mut stands) = match greeted {
         Ok(Ok(greeted)) => greeted,
         failed => {
             let (status, why) = match failed {
@@ -357,7 +374,6 @@ async fn one_life(
     let mut list = list;
     keep(server, shared, list.clone(), facts, Some(&connection.peer));
     let mut changed = Changes::default();
-    let mut subscribed = false;
     let (mut relist, connected): (Option<Instant>, _) = (None, Instant::now());
     let mut listing: Option<BoxFuture<'static, Relisted>> = None;
     let next = loop {
@@ -376,8 +392,8 @@ async fn one_life(
                     changed.note(&said);
                     relist = Some(Instant::now() + RELIST_AFTER);
                 }
-                // What was said while nobody listened is lost.
-                Said::Subscribed => if let Some(listening) = listening.as_ref().filter(|_| std::mem::replace(&mut subscribed, true)) {
+                // What was said while nobody listened is lost; the first time it stood before anything was listed.
+                Said::Subscribed => if let Some(listening) = listening.as_ref().filter(|_| !std::mem::take(&mut stands)) {
                     changed = listening.missed();
                     relist = Some(Instant::now() + RELIST_AFTER);
                 },

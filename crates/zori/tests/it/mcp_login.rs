@@ -311,6 +311,47 @@ fn prompts() {
     assert_eq!(model.count(), 2);
 }
 
+/// MCP-35: a session that the server has forgotten is begun anew, and the call made once more.
+#[test]
+fn a_session_that_is_forgotten() {
+    let call = |id: &str| anthropic::tool_use(id, "mcp__s__who", json!({})).into();
+    let (world, model, server) = in_a_run([call("t1"), call("t2"), anthropic::text("Done.").into()]);
+    server.forget_session();
+    world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+    let told =
+        |at: usize| model.request(at).messages().pop().expect("messages")["content"][0]["content"].clone();
+    assert_eq!([told(1), told(2)], ["it is you", "it is you"]);
+    let asked = server.log();
+    let from = asked.iter().position(|line| line == "tools/call 404").expect("it was forgotten");
+    let posted: Vec<&String> =
+        asked[from..].iter().filter(|line| !line.starts_with("GET") && *line != "tools/list").collect();
+    assert_eq!(
+        posted,
+        ["tools/call 404", "initialize", "notifications/initialized", "tools/call", "DELETE /mcp"]
+    );
+}
+
+/// MCP-70: what a server asks while it is asked comes on a stream of its own, and is heard however soon it comes.
+#[test]
+fn servers_that_ask_back_at_once() {
+    let answered = r#"{"action":"accept","content":{"name":"Ada"}}"#;
+    for prompt in ["/s:greet Ada", "@s:note://one"] {
+        let (world, model, server) = in_a_run([anthropic::text("Done.").into()]);
+        server.ask_back();
+        world.run(&["exec", "-y", "-p", prompt, "--no-save"]).success();
+        let talk = model.request(0).messages().to_vec();
+        assert!(format!("{talk:?}").replace('\\', "").contains(answered), "{prompt}: {talk:?}");
+    }
+    let (world, model, server) = in_a_run([
+        anthropic::tool_use("t1", "mcp__s__who", json!({})).into(),
+        anthropic::text("Done.").into(),
+    ]);
+    server.ask_back();
+    world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+    let told = model.request(1).messages().pop().expect("messages")["content"][0]["content"].clone();
+    assert_eq!(told, answered);
+}
+
 /// What a chat says of the servers now, in a conversation by lines.
 fn told_by_chat(run: &mut Running, wanted: &str) {
     let seen = wait::poll(wait::BOUND, || {
@@ -343,6 +384,9 @@ fn changes_over_http_of_the_newest_protocol() {
     server.add_tool_unheard("third");
     told_by_chat(&mut run, "s (user): connected, 3 tools");
     assert_eq!((count(&server, "tools/list"), count(&server, "subscriptions/listen")), (3, 2));
+    // Nothing is listed before changes are told of, so that none is missed.
+    let first = |line: &str| server.log().iter().position(|asked| asked == line).expect("it was asked");
+    assert!(first("subscriptions/listen") < first("tools/list"), "{:?}", server.log());
     run.close_stdin();
     assert_eq!(run.finish().code(), Some(0));
 }
