@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -60,6 +61,10 @@ impl McpServers {
                 listed.into_iter().partition(|(_, defer)| *defer == Defer::Auto);
             deferred.extend(auto.into_iter().map(|(server, _)| server));
             listed = never;
+        }
+        for server in &servers {
+            let is_deferred = deferred.iter().any(|other| Arc::ptr_eq(other, server));
+            server.deferred.store(is_deferred, Ordering::Relaxed);
         }
         let mut by_id: BTreeMap<String, (String, Arc<McpTool>)> = BTreeMap::new();
         let mut warnings = Vec::new();

@@ -1,6 +1,7 @@
 //! The life of one server: it connects, lists its tools, lists them again when it says so, is started again when it ends, and is
 //! ended (MCP-30 to MCP-36).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -102,6 +103,8 @@ pub struct Server {
     pub(super) bearer: Option<Arc<Bearer>>,
     /// Who can be asked while calls run, the latest last.
     pub(super) askers: Mutex<Vec<Arc<dyn AskUser>>>,
+    /// Whether its tools were not listed one by one when they were last offered.
+    pub(super) deferred: AtomicBool,
 }
 
 impl Server {
@@ -125,8 +128,14 @@ impl Server {
         let parts = shared.parts.login.clone();
         let bearer = parts.and_then(|parts| Bearer::of(&config, shared.known.clone(), parts)).map(Arc::new);
         let state = watch::Sender::new(state);
-        let server = Self { config, identity, state, orders, bearer, askers: Mutex::default() };
+        let (askers, deferred) = (Mutex::default(), AtomicBool::new(false));
+        let server = Self { config, identity, state, orders, bearer, askers, deferred };
         (Arc::new(server), taken)
+    }
+
+    /// Returns whether two tools stand for its own (MCP-43).
+    pub fn is_deferred(&self) -> bool {
+        self.deferred.load(Ordering::Relaxed)
     }
 
     /// Returns the login to it; `None` where one cannot log in.

@@ -153,7 +153,8 @@ fn line(server: &Server) -> String {
     let tools = match now.listed {
         true => {
             let bytes: usize = now.tools.iter().map(|tool| tool.bytes(&config.name)).sum();
-            format!(", {} tools, {bytes} bytes", now.tools.len())
+            let deferred = if server.is_deferred() { ", deferred" } else { "" };
+            format!(", {} tools, {bytes} bytes{deferred}", now.tools.len())
         }
         false => String::new(),
     };
