@@ -11,7 +11,7 @@ use agent_client_protocol::v1::schema::{
 use zori_core::ids::CallId;
 use zori_core::input::Approval;
 use zori_core::permission::Decision;
-use zori_core::question::{Choice, FileAction, FileDiff, GrantScope, Preview, Question};
+use zori_core::question::{Choice, FileAction, FileDiff, FormPart, GrantScope, Preview, Question, SEND};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
@@ -50,10 +50,25 @@ impl AcpClient {
         choices: &[Choice],
         redactor: &Redactor,
     ) -> Option<Approval> {
+        // Text that a form cannot do without declines it.
+        let needs_text = |choice: &Choice| {
+            choice.options.is_empty()
+                && choice.field().is_some_and(|field| field.required && field.default.is_none())
+        };
+        if choices.iter().any(needs_text) {
+            return Some(Approval::Reject { reason: None });
+        }
         let mut answers = Vec::new();
         for choice in choices {
             if choice.options.is_empty() {
                 answers.push(String::new());
+                continue;
+            }
+            // Every question has a no beside it, so that there is nothing left to ask at the end of a form.
+            if choice.form == Some(FormPart::End)
+                && choices.iter().any(|other| !other.options.is_empty() && other.field().is_some())
+            {
+                answers.push(SEND.to_owned());
                 continue;
             }
             let response = match self.call(choose(session, call, choice, redactor)).await {

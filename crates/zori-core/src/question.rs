@@ -109,6 +109,37 @@ pub struct Choice {
     pub multiple: bool,
     /// Whether the answer looks like a secret: it is not shown while it is typed, and not kept.
     pub secret: bool,
+    /// What it is in a form of a server, if it belongs to one.
+    pub form: Option<FormPart>,
+}
+
+/// A question as a part of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FormPart {
+    /// A field.
+    Field(FormField),
+    /// Whether the form goes out, as one of [`SEND`], [`DECLINE`] and [`CANCEL`]. Where the answer to a form says so by itself, it is not asked.
+    End,
+}
+
+/// The form goes out.
+pub const SEND: &str = "send";
+/// The form does not go out, and its server is told that somebody said no.
+pub const DECLINE: &str = "decline";
+/// The form does not go out: nobody wants to answer now.
+pub const CANCEL: &str = "cancel";
+
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormField {
+    /// Its name, as its server has it.
+    pub name: String,
+    /// `string`, `integer`, `number`, `boolean` or `enum`.
+    pub kind: &'static str,
+    /// Whether it has to be filled in.
+    pub required: bool,
+    /// What it is if nobody fills it in.
+    pub default: Option<serde_json::Value>,
 }
 
 /// An option of a question.
@@ -121,6 +152,31 @@ pub struct ChoiceOption {
 }
 
 impl Choice {
+    /// Returns the field of a form that it asks for.
+    pub fn field(&self) -> Option<&FormField> {
+        match &self.form {
+            Some(FormPart::Field(field)) => Some(field),
+            Some(FormPart::End) | None => None,
+        }
+    }
+
+    /// Returns the text that stands for a value of a form, as somebody would have typed it: an option by its number.
+    pub fn typed(&self, value: &serde_json::Value) -> String {
+        use serde_json::Value;
+        let word = |value: &Value| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let at = self.options.iter().position(|option| option.label == text);
+            at.map_or(text, |at| (at + 1).to_string())
+        };
+        match value {
+            Value::Null => String::new(),
+            Value::Array(several) => several.iter().map(word).collect::<Vec<_>>().join(", "),
+            // `yes` and `no` are what people choose from.
+            Value::Bool(flag) => flag.to_string(),
+            one => word(one),
+        }
+    }
+
     /// Returns the answer that a text means: the label of an option by its number, several of them where that is
     /// possible, or else the text itself.
     pub fn answer(&self, text: &str) -> String {
@@ -186,6 +242,7 @@ mod tests {
             options: vec![option("Red"), option("Light blue")],
             multiple,
             secret: false,
+            form: None,
         };
         for (text, one, several) in [
             ("1", "Red", "Red"),

@@ -8,7 +8,7 @@ use rmcp::{Peer, RoleServer};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use zori_core::input::Approval;
-use zori_core::question::{Choice, Grant, wider_grants};
+use zori_core::question::{CANCEL, Choice, DECLINE, FormPart, Grant, SEND, wider_grants};
 
 /// The key of the question whether a call may run.
 const APPROVAL: &str = "approval";
@@ -56,16 +56,25 @@ impl Elicitor {
             Ok(result) => result,
             Err(why) => return Approval::Unavailable { why },
         };
-        if result["action"] != "accept" {
-            return Approval::Reject { reason: None };
-        }
-        let answer = |at: usize| match &result["content"][field(at)] {
-            Value::String(text) => text.clone(),
-            Value::Array(several) => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-            Value::Null => String::new(),
-            other => other.to_string(),
+        let form = choices.iter().any(|choice| choice.form.is_some());
+        let end = match result["action"].as_str() {
+            Some("accept") => SEND,
+            _ if !form => return Approval::Reject { reason: None },
+            Some("cancel") => CANCEL,
+            _ => DECLINE,
         };
-        Approval::answers((0..choices.len()).map(answer).collect())
+        let answer =
+            |(at, choice): (usize, &Choice)| match (&result["content"][field(at, choice)], &choice.form) {
+                (_, Some(FormPart::End)) => end.to_owned(),
+                (value, Some(FormPart::Field(_))) => choice.typed(value),
+                (Value::String(text), None) => text.clone(),
+                (Value::Array(several), None) => {
+                    several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+                }
+                (Value::Null, None) => String::new(),
+                (other, None) => other.to_string(),
+            };
+        Approval::answers(choices.iter().enumerate().map(answer).collect())
     }
 
     /// Has a form filled in, which is a JSON schema of flat properties. Returns the client's `action` and `content`, or why
@@ -99,25 +108,46 @@ impl Elicitor {
     }
 }
 
-fn field(at: usize) -> String {
-    format!("answer_{}", at + 1)
+/// Returns the name of the field that a question is: a form of another server keeps its own.
+fn field(at: usize, choice: &Choice) -> String {
+    choice.field().map_or_else(|| format!("answer_{}", at + 1), |field| field.name.clone())
 }
 
-/// Returns the questions as the schema of a form. None has to be answered: what is left empty is the default, or missing, and
-/// whoever asked says so.
+/// Returns the questions as the schema of a form. What has to be answered is what another server says so of: else what is left empty is the
+/// default, or missing, and whoever asked says so.
 fn questions(choices: &[Choice]) -> Value {
     let property = |(at, choice): (usize, &Choice)| {
         let labels: Vec<&str> = choice.options.iter().map(|option| option.label.as_str()).collect();
-        let mut property = match (labels.is_empty(), choice.multiple) {
-            (true, _) => json!({"type": "string"}),
+        let kind = choice.field().map_or("string", |field| field.kind);
+        let mut property = match (labels.is_empty() || kind == "boolean", choice.multiple) {
+            (true, _) => json!({ "type": kind }),
             (false, false) => json!({"type": "string", "enum": labels}),
             (false, true) => json!({"type": "array", "items": {"type": "string", "enum": labels}}),
         };
         property["description"] = choice.question.as_str().into();
-        (field(at), property)
+        if let Some(default) = choice
+            .field()
+            .and_then(|field| field.default.as_ref())
+            .filter(|_| labels.is_empty() || kind == "boolean")
+        {
+            property["default"] = default.clone();
+        }
+        (field(at, choice), property)
     };
-    let properties: serde_json::Map<String, Value> = choices.iter().enumerate().map(property).collect();
-    json!({"type": "object", "properties": properties})
+    // How a form ends is said by the answer itself.
+    let asked = choices.iter().enumerate().filter(|(_, choice)| choice.form != Some(FormPart::End));
+    let properties: serde_json::Map<String, Value> = asked.map(property).collect();
+    let required: Vec<&str> = choices
+        .iter()
+        .filter_map(Choice::field)
+        .filter(|field| field.required && field.default.is_none())
+        .map(|field| field.name.as_str())
+        .collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }
 
 fn schema(grants: &[Grant]) -> ElicitationSchema {
@@ -192,6 +222,7 @@ mod tests {
             options: options.iter().map(|label| option(label)).collect(),
             multiple,
             secret: false,
+            form: None,
         };
         let all =
             [choice("Who?", &[], false), choice("Which?", &["a", "b"], false), choice("All?", &["c"], true)];

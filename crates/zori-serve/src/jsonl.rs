@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use zori_core::ids::CallId;
 use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
-use zori_core::question::Preview;
+use zori_core::question::{Choice, Preview};
 use zori_frontends::jsonl::command::{Command, Stream};
 use zori_frontends::jsonl::{Code, EventWriter, elicitation};
 use zori_redact::Redactor;
@@ -46,8 +46,8 @@ pub struct Client<L> {
 struct Open {
     call: CallId,
     until: Instant,
-    /// How many questions of the model's it is; none where it is about a call.
-    questions: usize,
+    /// The questions that a call asks; none where it is about the call.
+    choices: Vec<Choice>,
 }
 
 /// The command on a line, or what is wrong with it.
@@ -118,8 +118,8 @@ impl<L: Lines> Client<L> {
 
     /// Takes a question about a call; what the program says next may answer it.
     pub fn ask(&mut self, call: CallId, preview: &Preview) {
-        let questions = if let Preview::Choices(choices) = preview { choices.len() } else { 0 };
-        self.open = Some(Open { call, until: Instant::now() + self.silence, questions });
+        let choices = if let Preview::Choices(choices) = preview { choices.clone() } else { Vec::new() };
+        self.open = Some(Open { call, until: Instant::now() + self.silence, choices });
     }
 
     /// Puts away a question that nobody waits for any more.
@@ -144,31 +144,37 @@ impl<L: Lines> Client<L> {
     /// not run, and nobody is said to have rejected it.
     async fn answer(&mut self) -> Option<Approval> {
         let no = |why: &str| Some(Approval::Unavailable { why: why.to_owned() });
-        let questions = self.open.as_ref().map_or(0, |open| open.questions);
-        let plain = |line: &str| match questions {
-            0 => elicitation::plain(line),
-            _ => elicitation::plain_answer(line),
+        let choices = self.open.as_ref().map_or_else(Vec::new, |open| open.choices.clone());
+        let plain = |line: &str| match choices.is_empty() {
+            true => Ok(elicitation::plain(line)),
+            false => elicitation::plain_answer(line, &choices),
         };
         let early = self.waiting.iter().position(|command| matches!(command, Ok(Command::Line(_))));
         if let Some(Ok(Command::Line(line))) =
             early.filter(|_| !self.terminal).and_then(|at| self.waiting.remove(at))
         {
-            return Some(plain(&line));
+            match plain(&line) {
+                Ok(answer) => return Some(answer),
+                Err(unanswered) => self.refuse(&unanswered.to_string()),
+            }
         }
         let until = self.open.as_ref().map_or_else(|| Instant::now() + self.silence, |open| open.until);
         loop {
             match self.read_until(until).await {
                 LineEvent::Line(Ok(Command::Answer(response))) => {
-                    let answer = match questions {
-                        0 => response.approval(),
-                        questions => response.answers(questions),
+                    let answer = match choices.is_empty() {
+                        true => response.approval(),
+                        false => response.answers(&choices),
                     };
                     match answer {
                         Ok(answer) => return Some(answer),
                         Err(unanswered) => self.refuse(&unanswered.to_string()),
                     }
                 }
-                LineEvent::Line(Ok(Command::Line(line))) => return Some(plain(&line)),
+                LineEvent::Line(Ok(Command::Line(line))) => match plain(&line) {
+                    Ok(answer) => return Some(answer),
+                    Err(unanswered) => self.refuse(&unanswered.to_string()),
+                },
                 LineEvent::Line(Ok(Command::Interrupt)) => {
                     self.interrupted = true;
                     return None;

@@ -16,7 +16,7 @@ use zori_core::input::{Approval, Input};
 use zori_core::outcome::CancelCause;
 use zori_core::permission::Decision;
 use zori_core::question::brief::more_lines;
-use zori_core::question::{Choice, Grant, GrantScope, Preview, Question, Risk};
+use zori_core::question::{Choice, FormPart, Grant, GrantScope, Preview, Question, Risk};
 use zori_core::text::one_line;
 use zori_core::usage::Usage;
 use zori_frontends::question::{QuestionText, format_question};
@@ -185,7 +185,11 @@ impl Person {
     async fn put(&self, choices: &[Choice], ui: &mut Ui) -> Option<Approval> {
         let mut answers = Vec::new();
         for choice in choices {
-            ui.say(&format!("? {}", choice.header.as_deref().unwrap_or("The model asks")));
+            match (&choice.form, choice.header.as_deref()) {
+                // Its text says who asks.
+                (Some(_), _) => {}
+                (None, header) => ui.say(&format!("? {}", header.unwrap_or("The model asks"))),
+            }
             zori_frontends::question::asked(choice, &self.redactor).iter().for_each(|line| ui.say(line));
             discard();
             let numbers = match (choice.options.len(), choice.multiple) {
@@ -193,7 +197,16 @@ impl Person {
                 (_, false) => "a number, or ",
                 (_, true) => "numbers, or ",
             };
-            ui.raw(&format!("Your answer ({numbers}your own words; Enter alone for none): "));
+            ui.raw(&match &choice.form {
+                Some(FormPart::End) => "Your answer (a number; Enter alone sends nothing): ".to_owned(),
+                Some(FormPart::Field(_)) if choice.options.is_empty() => {
+                    "Your answer (Enter alone leaves it as it is): ".to_owned()
+                }
+                Some(FormPart::Field(_)) => {
+                    format!("Your answer ({numbers}Enter alone leaves it as it is): ")
+                }
+                None => format!("Your answer ({numbers}your own words; Enter alone for none): "),
+            });
             let line = reply::next().await?;
             answers.push(line.trim().to_owned());
         }

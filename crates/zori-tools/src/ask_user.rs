@@ -158,6 +158,7 @@ fn choices(args: &RawValue) -> Result<Vec<Choice>, String> {
             options: asked.options.into_iter().map(option).collect(),
             multiple: asked.multi_select,
             secret: false,
+            form: None,
         })
     };
     args.questions.into_iter().enumerate().map(choice).collect()
@@ -228,6 +229,7 @@ mod tests {
             options,
             multiple,
             secret: false,
+            form: None,
         };
         assert_eq!(
             runtime().block_on((AskUser {}).preview(&args)),

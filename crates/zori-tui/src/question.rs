@@ -6,7 +6,7 @@ use std::time::Duration;
 use zori_core::ids::CallId;
 use zori_core::permission::{Class, Decision};
 use zori_core::question::brief;
-use zori_core::question::{Choice, GrantScope, Preview, Question, Risk};
+use zori_core::question::{Choice, FormPart, GrantScope, Preview, Question, Risk};
 
 use crate::row::{Ground, Role, Row, Span};
 use crate::wrap::{self, Break};
@@ -131,6 +131,11 @@ impl Asked {
             Preview::Choices(choices) => choices.get(self.answers.len()),
             _ => None,
         }
+    }
+
+    /// Returns whether it asks for a field of a form.
+    pub fn is_field(&self) -> bool {
+        self.choice().is_some_and(|choice| choice.field().is_some())
     }
 
     /// Returns whether what is being typed must not be shown or kept: the answer to a question that asks for a secret (KEY-6).
@@ -332,19 +337,31 @@ impl Asked {
     fn choice_rows(&self, choice: &Choice, width: u16, most: usize) -> (Vec<Row>, usize) {
         let wide = usize::from(width);
         let Preview::Choices(all) = &self.question.preview else { return (Vec::new(), 0) };
-        let mut place = choice.header.clone().unwrap_or_default();
+        // Who asks by a form stands before it.
+        let form = choice.form.is_some();
+        let mut place = choice.header.clone().filter(|_| !form).unwrap_or_default();
         if all.len() > 1 {
             let dot = if place.is_empty() { "" } else { " · " };
             place = format!("{place}{dot}{} of {}", self.answers.len() + 1, all.len());
         }
         let who = self.agent.as_ref().map_or_else(String::new, |agent| format!("{agent}: "));
         let mut head = Row::empty().with(Span::new("? ").role(Role::Warning).bold());
-        head.push(Span::new(format!("{who}the model asks")).bold());
+        let asks = match choice.header.as_ref().filter(|_| form) {
+            Some(server) => format!("the MCP server {server} asks"),
+            None => "the model asks".to_owned(),
+        };
+        head.push(Span::new(format!("{who}{asks}")).bold());
         let mut rows =
             vec![wrap::truncate(&head, wide).with_right(Row::from(Span::new(place).muted()), width)];
         rows.extend(self.choice_text(choice, wide));
         let keys = match (&self.because, choice.multiple) {
             (Some(_), _) => "  your answer? Enter says it, Esc goes back",
+            (None, _) if choice.form == Some(FormPart::End) => "  a number chooses · n declines",
+            (None, _) if form && choice.options.is_empty() => {
+                "  w your answer… · Enter leaves it as it is · n declines"
+            }
+            (None, false) if form => "  a number chooses · Enter leaves it as it is · n declines",
+            (None, true) if form => "  numbers choose, Enter is done · n declines",
             (None, _) if choice.options.is_empty() => "  w your answer… · n no answer",
             (None, false) => "  a number chooses · w your own words… · n no answer",
             (None, true) => "  numbers choose, Enter is done · w your own words… · n no answer",

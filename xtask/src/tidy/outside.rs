@@ -80,6 +80,11 @@ const EXCEPTIONS: &[Exception] = &[
         why: "the clock of the runtime, by which it waits before a list is asked for again",
     },
     Exception {
+        path: "crates/zori-mcp/src/client/form_clock.rs",
+        ban: "Instant::now",
+        why: "the clock of the runtime, by which the limit of a call stands while a form is open",
+    },
+    Exception {
         path: "crates/zori-mcp/src/client/tool.rs",
         ban: "Instant::now",
         why: "the clock of the runtime, by which the limit of a call is moved when it reports progress",

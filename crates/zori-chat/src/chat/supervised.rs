@@ -68,7 +68,7 @@ impl Chat<'_, '_> {
                 }
                 Some(Command::Interrupt) => Answer::Leave,
                 Some(Command::Line(line)) => answer(&line),
-                Some(Command::Answer(response)) => match (response.action, response.content.go_on) {
+                Some(Command::Answer(response)) => match (response.action, response.content.go_on()) {
                     (Action::Accept, Some(true)) => Answer::Continue,
                     (Action::Accept, None) => Answer::Unclear,
                     _ => Answer::Leave,

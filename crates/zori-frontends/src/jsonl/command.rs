@@ -90,7 +90,7 @@ mod tests {
     fn what_lines_mean() {
         let plain = |text: &str| Ok(Some(Command::Line(text.to_owned())));
         let answer = |action, content| Ok(Some(Command::Answer(Response { action, content })));
-        let yes = Content { approve: Some(true), ..Content::default() };
+        let yes = Content::from([("approve", true.into())]);
         for (line, wanted) in [
             ("", Ok(None)),
             (" \t\r\n", Ok(None)),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use zori_core::input::Approval;
 use zori_core::permission::Decision;
-use zori_core::question::{Choice, Preview, Question, wider_grants};
+use zori_core::question::{CANCEL, Choice, DECLINE, FormPart, Preview, Question, SEND, wider_grants};
 use zori_redact::Redactor;
 
 use crate::question::{self, QuestionText, format_question};
@@ -27,6 +27,12 @@ pub struct Field {
     required: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
+    /// What a field of a form takes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    r#enum: Vec<String>,
+    /// What a field of a form is if it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<Value>,
     sensitive: bool,
     /// What may be answered beside words of one's own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,6 +60,8 @@ impl Elicitation {
             r#type,
             required,
             description,
+            r#enum: Vec::new(),
+            default: None,
             sensitive: false,
             options: Vec::new(),
             multiple: false,
@@ -76,18 +84,46 @@ impl Elicitation {
     /// Returns questions with options, a field for each.
     fn of_choices(head: &str, choices: &[Choice], redactor: &Redactor) -> Self {
         let clean = |text: &str| redactor.redact(text).into_owned();
-        let field = |(number, choice): (usize, &Choice)| Field {
-            name: answer_name(number, choices.len()),
-            r#type: "string",
-            required: true,
-            description: Some(clean(&choice.question)),
-            sensitive: false,
-            options: choice.options.iter().map(|option| clean(&option.label)).collect(),
-            multiple: choice.multiple,
+        let labels = |choice: &Choice| choice.options.iter().map(|option| clean(&option.label)).collect();
+        let field = |(number, choice): (usize, &Choice)| {
+            let description = Some(clean(&choice.question));
+            let (sensitive, multiple) = (choice.secret, choice.multiple);
+            match choice.field() {
+                Some(field) => Field {
+                    name: field.name.clone(),
+                    r#type: field.kind,
+                    required: field.required,
+                    description,
+                    r#enum: if field.kind == "enum" { labels(choice) } else { Vec::new() },
+                    default: field.default.clone(),
+                    sensitive,
+                    options: Vec::new(),
+                    multiple,
+                },
+                None => Field {
+                    name: answer_name(number, choices.len()),
+                    r#type: "string",
+                    required: true,
+                    description,
+                    r#enum: Vec::new(),
+                    default: None,
+                    sensitive,
+                    options: labels(choice),
+                    multiple,
+                },
+            }
         };
-        let lines = choices.iter().flat_map(|choice| question::asked(choice, redactor));
+        // How a form ends is said by the answer itself; where there is nothing else, it is the question.
+        let asked = |choice: &&Choice| choice.form != Some(FormPart::End) || choices.len() == 1;
+        let lines = choices.iter().filter(asked).flat_map(|choice| match &choice.form {
+            Some(FormPart::End) => {
+                question::asked(&Choice { options: Vec::new(), ..choice.clone() }, redactor)
+            }
+            _ => question::asked(choice, redactor),
+        });
         let prompt = std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n");
-        Self { prompt, fields: (1..).zip(choices).map(field).collect() }
+        let fields = (1..).zip(choices).filter(|(_, choice)| choice.form != Some(FormPart::End));
+        Self { prompt, fields: fields.map(field).collect() }
     }
 
     /// Returns the question whether there is to be another turn.
@@ -97,6 +133,8 @@ impl Elicitation {
             r#type: "boolean",
             required: true,
             description: None,
+            r#enum: Vec::new(),
+            default: None,
             sensitive: false,
             options: Vec::new(),
             multiple: false,
@@ -129,25 +167,41 @@ pub enum Action {
     Cancel,
 }
 
-/// The fields of an answer about a call.
+/// The fields of an answer: those of a form have any name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub struct Content {
-    #[serde(default)]
-    pub approve: Option<bool>,
-    /// And what its rule covers, too.
-    #[serde(default)]
-    pub always: bool,
-    /// And what the grant with this number covers, from 1.
-    #[serde(default)]
-    pub grant: Option<usize>,
-    #[serde(default)]
-    pub reason: Option<String>,
-    /// Whether there is to be another turn.
-    #[serde(default, rename = "continue")]
-    pub go_on: Option<bool>,
-    /// The answers to questions of the model's.
-    #[serde(flatten)]
-    pub answers: Map<String, Value>,
+#[serde(transparent)]
+pub struct Content(Map<String, Value>);
+
+impl Content {
+    /// Returns whether the call may run.
+    fn approve(&self) -> Option<bool> {
+        self.0.get("approve")?.as_bool()
+    }
+
+    /// Returns whether what its rule covers may run, too.
+    fn always(&self) -> bool {
+        self.0.get("always").and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// Returns the number of the grant that is meant, from 1.
+    fn grant(&self) -> Option<usize> {
+        self.0.get("grant")?.as_u64()?.try_into().ok()
+    }
+
+    fn reason(&self) -> Option<String> {
+        self.0.get("reason")?.as_str().map(str::to_owned)
+    }
+
+    /// Returns whether there is to be another turn.
+    pub fn go_on(&self) -> Option<bool> {
+        self.0.get("continue")?.as_bool()
+    }
+}
+
+impl<const N: usize> From<[(&str, Value); N]> for Content {
+    fn from(fields: [(&str, Value); N]) -> Self {
+        Self(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
 }
 
 /// An answer that answers nothing.
@@ -155,6 +209,7 @@ pub struct Content {
 pub enum Unanswered {
     Approval,
     Choice,
+    Form,
 }
 
 impl fmt::Display for Unanswered {
@@ -162,6 +217,9 @@ impl fmt::Display for Unanswered {
         f.write_str(match self {
             Self::Approval => "`content.approve` must be true or false; the question is still open",
             Self::Choice => "`content.answer` must be text; the question is still open",
+            Self::Form => {
+                "a form of several fields takes an `elicitation_response`, or `y` or `n`; the question is still open"
+            }
         })
     }
 }
@@ -169,28 +227,38 @@ impl fmt::Display for Unanswered {
 impl Response {
     /// Returns what it means. Only a plain yes is one.
     pub fn approval(self) -> Result<Approval, Unanswered> {
-        let Content { approve, always, grant, reason, .. } = self.content;
-        match (self.action, approve) {
-            (Action::Accept, Some(true)) => Ok(match grant.and_then(|number| number.checked_sub(1)) {
-                Some(index) => Approval::Grant(index),
-                None if always => Approval::Grant(0),
-                None => Approval::Allow,
-            }),
+        let content = &self.content;
+        match (self.action, content.approve()) {
+            (Action::Accept, Some(true)) => {
+                Ok(match content.grant().and_then(|number| number.checked_sub(1)) {
+                    Some(index) => Approval::Grant(index),
+                    None if content.always() => Approval::Grant(0),
+                    None => Approval::Allow,
+                })
+            }
             (Action::Accept, None) => Err(Unanswered::Approval),
             (Action::Accept, Some(false)) | (Action::Decline | Action::Cancel, _) => {
-                Ok(Approval::Reject { reason })
+                Ok(Approval::Reject { reason: content.reason() })
             }
         }
     }
 }
 
 impl Response {
-    /// Returns what it means as the answer to so many questions of the model's.
-    pub fn answers(mut self, questions: usize) -> Result<Approval, Unanswered> {
-        if self.action != Action::Accept {
-            return Ok(Approval::Reject { reason: self.content.reason });
+    /// Returns what it means as the answer to questions of the model's, or to a form.
+    pub fn answers(mut self, choices: &[Choice]) -> Result<Approval, Unanswered> {
+        let end = match self.action {
+            Action::Accept => SEND,
+            Action::Decline => DECLINE,
+            Action::Cancel => CANCEL,
+        };
+        if is_form(choices) {
+            return Ok(form_answers(choices, end, |field| self.content.0.remove(field)));
         }
-        let mut answer = |number| match self.content.answers.remove(&answer_name(number, questions)) {
+        if self.action != Action::Accept {
+            return Ok(Approval::Reject { reason: self.content.reason() });
+        }
+        let mut answer = |number| match self.content.0.remove(&answer_name(number, choices.len())) {
             Some(Value::String(text)) => Some(text),
             Some(Value::Array(several)) => {
                 let texts: Vec<&str> = several.iter().filter_map(Value::as_str).collect();
@@ -198,7 +266,7 @@ impl Response {
             }
             _ => None,
         };
-        let answers: Vec<Option<String>> = (1..=questions).map(&mut answer).collect();
+        let answers: Vec<Option<String>> = (1..=choices.len()).map(&mut answer).collect();
         match answers.iter().any(Option::is_some) {
             true => Ok(Approval::answers(answers.into_iter().map(Option::unwrap_or_default).collect())),
             false => Err(Unanswered::Choice),
@@ -206,12 +274,35 @@ impl Response {
     }
 }
 
-/// Reads a plain line as the answer to a question of the model's.
-pub fn plain_answer(line: &str) -> Approval {
-    match line.trim() {
-        "" => Approval::Reject { reason: None },
-        line => Approval::answers(vec![line.to_owned()]),
+fn is_form(choices: &[Choice]) -> bool {
+    choices.iter().any(|choice| choice.form.is_some())
+}
+
+/// Fills a form in.
+fn form_answers(choices: &[Choice], end: &str, mut value: impl FnMut(&str) -> Option<Value>) -> Approval {
+    let answer = |choice: &Choice| match choice.field() {
+        Some(field) => value(&field.name).map_or_else(String::new, |value| choice.typed(&value)),
+        None => end.to_owned(),
+    };
+    Approval::answers(choices.iter().map(answer).collect())
+}
+
+/// Reads a plain line as the answer to questions of the model's, or to a form: the value of its only field, else yes or no.
+pub fn plain_answer(line: &str, choices: &[Choice]) -> Result<Approval, Unanswered> {
+    let line = line.trim();
+    if !is_form(choices) || line.is_empty() {
+        return Ok(match line {
+            "" => Approval::Reject { reason: None },
+            line => Approval::answers(vec![line.to_owned()]),
+        });
     }
+    let fields = choices.iter().filter(|choice| choice.field().is_some()).count();
+    let end = match (fields, line.to_lowercase().as_str()) {
+        (1, _) | (_, "y" | "yes" | "true") => SEND,
+        (_, "n" | "no" | "false") => DECLINE,
+        _ => return Err(Unanswered::Form),
+    };
+    Ok(form_answers(choices, end, |_| (fields == 1).then(|| line.into())))
 }
 
 /// Reads a plain line as the answer to a question. Anything but a yes is a no, and the model reads it as the reason.

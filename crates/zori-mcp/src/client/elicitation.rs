@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use zori_core::BoxFuture;
-use zori_core::question::{Choice, ChoiceOption};
+use zori_core::question::{CANCEL, Choice, ChoiceOption, DECLINE, FormField, FormPart, SEND};
 use zori_core::text;
 use zori_core::tool::AskUser;
 
@@ -16,6 +16,10 @@ use super::config::ServerConfig;
 const OPEN: Duration = Duration::from_secs(120);
 /// So many fields a form may have.
 const MAX_FIELDS: usize = 50;
+/// So often a form is put to somebody whose entries do not fit it.
+const MAX_TRIES: usize = 3;
+/// So much of an address is shown.
+const MAX_URL: usize = 2000;
 /// Parts of names that tell a secret.
 const SENSITIVE: &[&str] = &[
     "password",
@@ -116,6 +120,9 @@ pub async fn answer(
     params: &Value,
 ) -> FormAnswer {
     if params["mode"].as_str().is_some_and(|mode| mode != "form") {
+        if let Some((asker, why)) = asker.zip(page(server, params)) {
+            asker.warn(why);
+        }
         return FormAnswer::without("decline");
     }
     let schema = &params["requestedSchema"];
@@ -134,11 +141,8 @@ pub async fn answer(
             }
         }
         (Elicits::Somebody, Some(asker)) => {
-            match tokio::time::timeout(OPEN, asker.ask(choices(server, message, &fields))).await {
-                Err(_) => FormAnswer::without("cancel"),
-                Ok(None) => FormAnswer::without("decline"),
-                Ok(Some(answers)) => entered(&fields, &answers),
-            }
+            let filled = tokio::time::timeout(OPEN, put(server, message, &fields, &*asker));
+            filled.await.unwrap_or_else(|_| FormAnswer::without("cancel"))
         }
         (Elicits::Somebody, None) if server.answers.is_empty() => FormAnswer::without("cancel"),
         _ => {
@@ -149,6 +153,41 @@ pub async fn answer(
             answer
         }
     }
+}
+
+/// Says which page a server wants to have opened, which nobody does for it.
+pub fn page(server: &ServerConfig, params: &Value) -> Option<String> {
+    let url = text::one_line(params["url"].as_str()?).into_owned();
+    let url = text::prefix(&url, MAX_URL);
+    Some(format!("the MCP server `{}` wants a page to be opened, which is declined: {url}", server.name))
+}
+
+/// Puts a form to somebody, and again what does not fit.
+async fn put(server: &ServerConfig, message: &str, fields: &[Field], asker: &dyn AskUser) -> FormAnswer {
+    let mut content = Map::new();
+    let (mut message, mut open) = (message.to_owned(), fields.iter().collect::<Vec<_>>());
+    for _ in 0..MAX_TRIES {
+        let Some(answers) = asker.ask(choices(server, &message, &open)).await else {
+            return FormAnswer::without("decline");
+        };
+        match answers.get(open.len()).map(String::as_str) {
+            // An answer without any words takes the form as it is.
+            None | Some(SEND) => {}
+            Some(DECLINE) => return FormAnswer::without("decline"),
+            Some(_) => return FormAnswer::without("cancel"),
+        }
+        let wrong = entered(&open, &answers, &mut content);
+        if wrong.is_empty() {
+            // In the order of the form, whatever was asked again.
+            let entry = |field: &Field| content.remove_entry(&field.name);
+            let content = fields.iter().filter_map(entry).collect();
+            return FormAnswer { action: "accept", content: Some(content), meta: None };
+        }
+        message = wrong.iter().map(|(_, why)| why.as_str()).collect::<Vec<_>>().join("; ");
+        open = wrong.into_iter().map(|(field, _)| field).collect();
+    }
+    asker.warn(format!("the form of the MCP server `{}` is declined: {message}", server.name));
+    FormAnswer::without("decline")
 }
 
 /// Says that a field looks like a secret (NFR-008).
@@ -234,72 +273,99 @@ pub fn is_sensitive(name: &str) -> bool {
     parts.iter().any(|part| SENSITIVE.contains(&part.as_str()))
 }
 
-fn choices(server: &ServerConfig, message: &str, fields: &[Field]) -> Vec<Choice> {
+fn choices(server: &ServerConfig, message: &str, fields: &[&Field]) -> Vec<Choice> {
     let visible: String = message.chars().filter(|c| !text::invisible(*c)).collect();
     let intro = format!("The MCP server `{}` asks: {}", server.name, text::prefix(visible.trim(), 2000));
+    let choice = |(at, field): (usize, &&Field)| {
+        let before = if at == 0 { format!("{intro}\n") } else { String::new() };
+        field.choice(server, &before)
+    };
     let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
-    if fields.is_empty() {
-        let options = vec![option("send"), option("decline")];
-        let header = Some(server.name.clone());
-        return vec![Choice { question: intro, header, options, multiple: false, secret: false }];
-    }
-    let choice = |(at, field): (usize, &Field)| {
-        let (options, multiple) = match &field.kind {
-            FieldKind::Text | FieldKind::Number { .. } => (Vec::new(), false),
-            FieldKind::Flag => (vec![option("yes"), option("no")], false),
-            FieldKind::One(values) => (values.iter().map(|(_, shown)| option(shown)).collect(), false),
-            FieldKind::Several(values) => (values.iter().map(|(_, shown)| option(shown)).collect(), true),
+    let end = Choice {
+        question: if fields.is_empty() { intro.clone() } else { format!("Send this to `{}`?", server.name) },
+        header: Some(server.name.clone()),
+        options: [SEND, DECLINE, CANCEL].map(option).to_vec(),
+        multiple: false,
+        secret: false,
+        form: Some(FormPart::End),
+    };
+    fields.iter().enumerate().map(choice).chain([end]).collect()
+}
+
+impl Field {
+    /// Returns the question for it.
+    fn choice(&self, server: &ServerConfig, before: &str) -> Choice {
+        let option = |label: &str| ChoiceOption { label: label.to_owned(), description: None };
+        let (options, multiple, kind) = match &self.kind {
+            FieldKind::Text => (Vec::new(), false, "string"),
+            FieldKind::Number { whole: true } => (Vec::new(), false, "integer"),
+            FieldKind::Number { whole: false } => (Vec::new(), false, "number"),
+            FieldKind::Flag => (vec![option("yes"), option("no")], false, "boolean"),
+            FieldKind::One(values) => {
+                (values.iter().map(|(_, shown)| option(shown)).collect(), false, "enum")
+            }
+            FieldKind::Several(values) => {
+                (values.iter().map(|(_, shown)| option(shown)).collect(), true, "enum")
+            }
         };
-        let default = field.default.as_ref().map(|value| match value {
+        let default = self.default.as_ref().map(|value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         });
-        let hint = match (default, field.required) {
+        let hint = match (default, self.required) {
             (Some(default), _) => format!(" [{}]", text::one_line(&default)),
             (None, false) => " (may stay empty)".to_owned(),
             (None, true) => String::new(),
         };
-        let warning = match field.sensitive {
-            true => format!("{} ", warning(server, field)),
+        let warning = match self.sensitive {
+            true => format!("{} ", warning(server, self)),
             false => String::new(),
         };
-        let before = if at == 0 { format!("{intro}\n") } else { String::new() };
+        let (name, required, default) = (self.name.clone(), self.required, self.default.clone());
         Choice {
-            question: format!("{before}{warning}{}{hint}", field.shown),
+            question: format!("{before}{warning}{}{hint}", self.shown),
             header: Some(server.name.clone()),
             options,
             multiple,
-            secret: field.sensitive,
+            secret: self.sensitive,
+            form: Some(FormPart::Field(FormField { name, kind, required, default })),
         }
-    };
-    fields.iter().enumerate().map(choice).collect()
+    }
+
+    /// Says what it takes.
+    fn takes(&self) -> &'static str {
+        match &self.kind {
+            FieldKind::Text => "text",
+            FieldKind::Number { whole: true } => "a whole number",
+            FieldKind::Number { whole: false } => "a number",
+            FieldKind::Flag => "yes or no",
+            FieldKind::One(_) => "one of its values",
+            FieldKind::Several(_) => "some of its values",
+        }
+    }
 }
 
-/// Puts what was entered together. What does not fit its field declines the form.
-fn entered(fields: &[Field], answers: &[String]) -> FormAnswer {
-    if fields.is_empty() {
-        let declined = answers.first().is_some_and(|answer| answer.trim() == "decline");
-        let action = if declined { "decline" } else { "accept" };
-        return FormAnswer { action, content: (!declined).then(Map::new), meta: None };
-    }
-    let mut content = Map::new();
+/// Takes over what was entered, and returns the fields that it does not fit, with why. What was entered is not repeated: it may be a secret.
+fn entered<'f>(
+    fields: &[&'f Field],
+    answers: &[String],
+    content: &mut Map<String, Value>,
+) -> Vec<(&'f Field, String)> {
+    let mut wrong = Vec::new();
     for (field, answer) in fields.iter().zip(answers.iter().map(String::as_str).chain(std::iter::repeat("")))
     {
-        let value = match (answer.trim(), &field.default) {
-            ("", Some(default)) => Some(default.clone()),
-            ("", None) => None,
+        let name = || text::one_line(&field.name).into_owned();
+        match (answer.trim(), &field.default) {
+            ("", Some(default)) => drop(content.insert(field.name.clone(), default.clone())),
+            ("", None) if field.required => wrong.push((*field, format!("`{}` has to be filled in", name()))),
+            ("", None) => {}
             (answer, _) => match value(&field.kind, answer) {
-                Some(value) => Some(value),
-                None => return FormAnswer::without("decline"),
+                Some(value) => drop(content.insert(field.name.clone(), value)),
+                None => wrong.push((*field, format!("`{}` takes {}", name(), field.takes()))),
             },
-        };
-        match value {
-            Some(value) => drop(content.insert(field.name.clone(), value)),
-            None if field.required => return FormAnswer::without("decline"),
-            None => {}
         }
     }
-    FormAnswer { action: "accept", content: Some(content), meta: None }
+    wrong
 }
 
 fn value(kind: &FieldKind, answer: &str) -> Option<Value> {
@@ -317,11 +383,27 @@ fn value(kind: &FieldKind, answer: &str) -> Option<Value> {
             _ => None,
         },
         FieldKind::One(values) => named(values, answer),
-        FieldKind::Several(values) => {
-            let words = answer.split(',').map(str::trim).filter(|word| !word.is_empty());
-            words.map(|word| named(values, word)).collect::<Option<Vec<_>>>().map(Value::from)
-        }
+        FieldKind::Several(values) => several(values, answer).map(Value::from),
     }
+}
+
+/// Returns the values that a text names, with commas between them; what is shown of one may have commas itself.
+fn several(values: &[(Value, String)], answer: &str) -> Option<Vec<Value>> {
+    let (mut found, mut rest) = (Vec::new(), answer.trim());
+    while !rest.is_empty() {
+        let behind = |word: &str| {
+            let behind = rest.strip_prefix(word).filter(|_| !word.is_empty())?.trim_start();
+            (behind.is_empty() || behind.starts_with(',')).then_some(behind)
+        };
+        let spelled = |(value, shown): &(Value, String)| {
+            let left = [behind(shown), value.as_str().and_then(behind)].into_iter().flatten();
+            left.min_by_key(|left| left.len()).map(|left| (left, value.clone()))
+        };
+        let (left, value) = values.iter().filter_map(spelled).min_by_key(|(left, _)| left.len())?;
+        found.push(value);
+        rest = left.trim_start_matches(',').trim_start();
+    }
+    Some(found)
 }
 
 /// Checks what a client filled in. What does not fit its field declines the form; what is no field of it is left out.
@@ -393,130 +475,4 @@ fn by_itself(server: &ServerConfig, fields: &[Field]) -> (FormAnswer, Vec<String
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::config::{Source, Way};
-    use super::*;
-
-    fn server(answers: Value) -> ServerConfig {
-        let way = Way::Stdio {
-            command: "s".to_owned(),
-            args: Vec::new(),
-            env: Default::default(),
-            env_pass: Vec::new(),
-            cwd: None,
-        };
-        let answers = answers.as_object().unwrap().clone().into_iter().collect();
-        ServerConfig { answers, ..ServerConfig::new("s".to_owned(), Source::User, way) }
-    }
-
-    fn form(properties: Value, required: Value) -> Value {
-        json!({"message": "m", "requestedSchema": {"type": "object", "properties": properties, "required": required}})
-    }
-
-    fn yes(answers: Value, params: &Value) -> Value {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let answer = runtime.block_on(answer(&server(answers), &Elicits::Yes, None, params));
-        serde_json::to_value(answer).unwrap()
-    }
-
-    /// MCP-70, field by field.
-    #[test]
-    fn with_yes_nothing_is_invented() {
-        let none = json!({});
-        let of = |schema: Value| yes(json!({}), &form(json!({ "f": schema }), json!(["f"])));
-        assert_eq!(of(json!({"type": "string", "default": "d"}))["content"], json!({"f": "d"}));
-        assert_eq!(of(json!({"type": "boolean"}))["content"], json!({"f": true}));
-        assert_eq!(of(json!({"type": "string", "enum": ["only"]}))["content"], json!({"f": "only"}));
-        assert_eq!(of(json!({"type": "string", "enum": ["a", "b"]})), json!({"action": "decline"}));
-        assert_eq!(of(json!({"type": "string"})), json!({"action": "decline"}));
-        let optional = form(json!({"f": {"type": "string"}}), json!([]));
-        assert_eq!(yes(none, &optional), json!({"action": "accept", "content": {}}));
-        let asked = form(json!({"f": {"type": "integer"}}), json!(["f"]));
-        assert_eq!(yes(json!({"f": 7}), &asked)["content"], json!({"f": 7}));
-        let secret = form(json!({"api_key": {"type": "string"}}), json!(["api_key"]));
-        assert_eq!(
-            yes(json!({"api_key": "k"}), &secret),
-            json!({"action": "accept", "content": {"api_key": "k"}, "_meta": {"zori/warned": true}})
-        );
-        let number = form(json!({"f": {"type": "integer"}}), json!(["f"]));
-        assert_eq!(yes(json!({"f": "seven"}), &number), json!({"action": "decline"}), "it does not fit");
-    }
-
-    /// A client that shows whole forms.
-    struct Shows(Value, std::sync::Mutex<String>);
-
-    impl Forms for Shows {
-        fn fill_in<'a>(&'a self, form: Form<'a>) -> BoxFuture<'a, Result<Value, String>> {
-            *self.1.lock().unwrap() = form.message.to_owned();
-            Box::pin(std::future::ready(Ok(self.0.clone())))
-        }
-    }
-
-    /// MCP-72, NFR-008: a client gets the form whole, with the warning, and its answer is checked.
-    #[test]
-    fn a_client_that_shows_forms() {
-        let schema = json!({"name": {"type": "string"}, "api_key": {"type": "string"}, "n": {"type": "integer", "default": 1}});
-        let params = form(schema, json!(["name"]));
-        let shown = |answer_with: Value| {
-            let shows = Arc::new(Shows(answer_with, Default::default()));
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-            let elicits = Elicits::Client(shows.clone());
-            let answer = runtime.block_on(answer(&server(json!({})), &elicits, None, &params));
-            let message = shows.1.lock().unwrap().clone();
-            (message, serde_json::to_value(answer).unwrap())
-        };
-        let (message, answer) =
-            shown(json!({"action": "accept", "content": {"name": "Ada", "api_key": "k", "other": 1}}));
-        assert_eq!(message, "WARNING: `api_key` looks like a secret, and goes to the MCP server `s`.\nm");
-        assert_eq!(answer, json!({"action": "accept", "content": {"name": "Ada", "api_key": "k", "n": 1}}));
-        for (given, wanted) in [
-            (json!({"action": "accept", "content": {"name": 7}}), "decline"),
-            (json!({"action": "accept", "content": {}}), "decline"),
-            (json!({"action": "accept"}), "decline"),
-            (json!({"action": "decline"}), "decline"),
-            (json!({"action": "cancel"}), "cancel"),
-            (json!("yes"), "decline"),
-        ] {
-            assert_eq!(shown(given.clone()).1, json!({ "action": wanted }), "{given}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_form_is_declined() {
-        let nested = form(json!({"f": {"type": "object"}}), json!([]));
-        assert_eq!(yes(json!({}), &nested), json!({"action": "decline"}));
-        let many: Map<String, Value> = (0..200).map(|n| (n.to_string(), json!({"type": "string"}))).collect();
-        assert_eq!(yes(json!({}), &form(many.into(), json!([]))), json!({"action": "decline"}));
-        assert_eq!(yes(json!({}), &json!({"mode": "url", "url": "https://x"})), json!({"action": "decline"}));
-    }
-
-    #[test]
-    fn what_is_entered_is_checked_and_keeps_its_raw_name() {
-        let schema = json!({"properties": {
-            "na\u{1b}[31mme": {"type": "string"}, "age": {"type": "integer"},
-            "pets": {"type": "array", "items": {"anyOf": [{"const": "c", "title": "Cat"}, {"const": "d", "title": "Dog"}]}}},
-            "required": ["age"]});
-        let fields = fields(&schema).unwrap();
-        let shown = choices(&server(json!({})), "who?", &fields);
-        assert!(!shown[0].question.contains('\u{1b}'), "{:?}", shown[0].question);
-        let said =
-            |answers: &[&str]| entered(&fields, &answers.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>());
-        let answer = said(&["x", "7", "Dog, Cat"]);
-        assert_eq!(
-            serde_json::to_value(answer).unwrap()["content"],
-            json!({"na\u{1b}[31mme": "x", "age": 7, "pets": ["d", "c"]})
-        );
-        assert_eq!(said(&["x", "seven"]).action, "decline");
-        assert_eq!(said(&["x", ""]).action, "decline");
-    }
-
-    #[test]
-    fn names_that_tell_a_secret() {
-        for name in ["password", "apiKey", "api_key", "GITHUB-TOKEN", "pin"] {
-            assert!(is_sensitive(name), "{name}");
-        }
-        for name in ["monkey", "pinned", "author", "username"] {
-            assert!(!is_sensitive(name), "{name}");
-        }
-    }
-}
+mod tests;

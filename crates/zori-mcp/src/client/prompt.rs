@@ -8,6 +8,7 @@ use zori_core::text;
 
 use super::content;
 use super::handshake::listed;
+use super::input_rounds;
 use super::peer::Peer;
 use super::resource::ReadResource;
 use super::server::Server;
@@ -174,7 +175,7 @@ impl McpServers {
             })?;
             let arguments = prompt.arguments(call.rest)?;
             let params = json!({"name": name, "arguments": arguments});
-            peer.call("prompts/get", params, None).await.map_err(|failure| failure.words())
+            input_rounds::request(server, &self.shared, &peer, "prompts/get", params).await
         };
         let got = tokio::time::timeout(limit, asked).await;
         let got =

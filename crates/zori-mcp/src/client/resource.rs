@@ -14,9 +14,11 @@ use zori_core::tool::{Effect, McpChange, Tool, ToolCode, ToolCx, ToolKind, ToolO
 use super::config::Trust;
 use super::content;
 use super::handshake::listed;
-use super::peer::{Peer, RpcFailure};
+use super::input_rounds;
+use super::peer::Peer;
 use super::server::Server;
 use super::servers::{McpServers, Shared};
+use super::tool::Registered;
 
 /// The tool that reads resources.
 pub const RESOURCE: &str = "mcp_resource";
@@ -102,9 +104,7 @@ async fn read(server: &Server, shared: &Shared, uri: &str) -> ToolOutput {
         |why: String| content::failed(format!("the resource `{uri}` of the MCP server `{name}`: {why}"));
     let asked = async {
         let peer = server.connected().await?;
-        peer.call("resources/read", json!({ "uri": uri }), None)
-            .await
-            .map_err(|failure: RpcFailure| failure.words())
+        input_rounds::request(server, shared, &peer, "resources/read", json!({ "uri": uri })).await
     };
     let limit = server.config.start_timeout + server.config.tool_timeout;
     let read = match tokio::time::timeout(limit, asked).await {
@@ -136,12 +136,13 @@ impl ResourceTool {
         })
     }
 
-    async fn answer(&self, args: &Value) -> ToolOutput {
+    async fn answer(&self, cx: &ToolCx, args: &Value) -> ToolOutput {
         let server = match self.server(args) {
             Ok(server) => server,
             Err(why) => return ToolOutput::failure(ToolCode::InvalidInput, why),
         };
         if let Some(uri) = args["uri"].as_str().filter(|uri| !uri.is_empty()) {
+            let _asked = cx.ask.clone().map(|asker| Registered::new(server, asker));
             return read(server, &self.shared, uri).await;
         }
         let rows: Vec<Value> = server
@@ -175,10 +176,10 @@ impl Tool for ResourceTool {
         }
     }
 
-    fn run<'a>(&'a self, _: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
+    fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         Box::pin(async move {
             let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
-            self.answer(&args).await
+            self.answer(&cx, &args).await
         })
     }
 }

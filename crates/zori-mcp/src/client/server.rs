@@ -407,7 +407,10 @@ async fn one_life(
                     relist = Some(Instant::now() + RELIST_AFTER);
                 },
                 Said::Log(line) => log.line(&line),
-                Said::Elicit { id, params } => elicit(server, shared, &connection.peer, id, params),
+                Said::Elicit { id, params } => {
+                    elicitation::page(&server.config, &params).iter().for_each(|why| log.line(why));
+                    elicit(server, shared, &connection.peer, id, params);
+                }
             },
             () = tokio::time::sleep_until(relist.unwrap_or_else(Instant::now)), if relist.is_some() && listing.is_none() => {
                 relist = None;
@@ -544,8 +547,10 @@ fn elicit(server: &Arc<Server>, shared: &Arc<Shared>, peer: &Arc<Peer>, id: Valu
 pub(super) async fn answer_form(server: &Server, shared: &Shared, params: &Value) -> Value {
     // One form at a time, over all servers.
     let _turn = shared.forms.lock().await;
+    let _open = shared.form_clock.open();
     let asker = server.askers.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
     let answer = elicitation::answer(&server.config, &shared.parts.elicits, asker, params).await;
-    shared.record(&server.config.name, "form", answer.action);
+    let warned = if answer.meta.is_some() { ", warned" } else { "" };
+    shared.record(&server.config.name, "form", &format!("{}{warned}", answer.action));
     serde_json::to_value(answer).unwrap_or_else(|_| json!({"action": "cancel"}))
 }

@@ -14,6 +14,7 @@ use super::audit::{ServerAudit, ServerRecord};
 use super::config::ServerConfig;
 use super::content::PrivateFiles;
 use super::elicitation::Elicits;
+use super::form_clock::FormClock;
 use super::known::KnownServers;
 use super::log::Redact;
 use super::oauth::bearer::LoginParts;
@@ -64,6 +65,8 @@ pub(super) struct Shared {
     pub(super) files: PrivateFiles,
     /// Held while a form is open.
     pub(super) forms: tokio::sync::Mutex<()>,
+    /// How long forms were open.
+    pub(super) form_clock: FormClock,
     /// What was warned of already.
     warned: Mutex<BTreeSet<String>>,
 }
@@ -128,7 +131,8 @@ impl McpServers {
         let files = PrivateFiles::new(parts.files.clone());
         let known = KnownServers::new(parts.folder.clone());
         let (forms, warned) = (tokio::sync::Mutex::new(()), Mutex::default());
-        let shared = Arc::new(Shared { parts, lists, pins, known, files, forms, warned });
+        let form_clock = FormClock::default();
+        let shared = Arc::new(Shared { parts, lists, pins, known, files, forms, form_clock, warned });
         let servers = Self { shared, servers: Mutex::default(), thread: Mutex::new(ServerThread::Unborn) };
         configs.into_iter().for_each(|config| servers.add(config));
         Arc::new(servers)

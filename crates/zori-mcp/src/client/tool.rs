@@ -15,19 +15,20 @@ use zori_core::tool::{
 
 use super::config::Trust;
 use super::content;
+use super::form_clock::FormClock;
 use super::http::headers;
+use super::input_rounds::{self, MAX_ROUNDS};
 use super::peer::{Peer, RpcFailure};
-use super::server::{self, Server};
+use super::server::Server;
 use super::servers::Shared;
 use super::tool_list::ListedTool;
 
 /// So often progress is shown at most.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
+/// So often it is looked whether a form is still open.
+const LOOK_AGAIN: Duration = Duration::from_millis(250);
 /// So many times its limit a call may take that reports progress.
 const MOST_EXTENSIONS: u32 = 10;
-
-/// So often a call may ask for more input.
-const MAX_ROUNDS: usize = 10;
 
 /// A tool of a server.
 pub(super) struct McpTool {
@@ -93,7 +94,7 @@ impl McpTool {
             self.warn(&cx, format!("the tool `{}` of the MCP server `{name}` {}", tool.name, change.about()));
         }
         let _asked = cx.ask.clone().map(|asker| Registered::new(&self.server, asker));
-        let mut clock = CallClock::new(self.server.config.tool_timeout);
+        let mut clock = CallClock::new(self.server.config.tool_timeout, self.shared.form_clock.total());
         let mut params = json!({"name": self.listed.name, "arguments": arguments});
         for _ in 0..=MAX_ROUNDS {
             let result = match self.round(&peer, params.clone(), &cx, &mut clock).await {
@@ -101,24 +102,20 @@ impl McpTool {
                 Ok(Err(failure)) => return lost(failure.words()),
                 Err(late) => return late,
             };
-            if result["resultType"] != "input_required" {
+            if !input_rounds::wants_input(&result) {
                 if let Some(why) = tool.broken_output(&result) {
                     let named = format!("the tool `{}` of the MCP server `{name}`", tool.name);
                     self.warn(&cx, format!("the result of {named} is not as its `outputSchema` says: {why}"));
                 }
                 return content::laid_out(&result, &self.shared.files);
             }
-            match self.inputs(&peer, &result["inputRequests"]).await {
-                Ok(responses) => params["inputResponses"] = responses,
-                Err(why) => return lost(why),
-            }
-            // What the server gave goes back as it is, and to nobody else.
-            match result.get("requestState") {
-                Some(state) => params["requestState"] = state.clone(),
-                None => drop(params.as_object_mut().and_then(|params| params.remove("requestState"))),
+            let answered =
+                input_rounds::answer(&self.server, &self.shared, &peer, &result, &mut params).await;
+            if let Err(why) = answered {
+                return lost(why);
             }
         }
-        lost(format!("it asked for more input {MAX_ROUNDS} times"))
+        lost(input_rounds::too_many())
     }
 
     /// Warns the user, once of each thing.
@@ -158,8 +155,7 @@ impl McpTool {
                 }
                 // While a form is open the time stands still.
                 () = tokio::time::sleep_until(clock.deadline) => {
-                    if self.shared.forms.try_lock().is_err() {
-                        clock.deadline = Instant::now() + clock.limit.min(Duration::from_secs(1));
+                    if clock.stood_still(&self.shared.form_clock) {
                         continue;
                     }
                     let message = format!(
@@ -174,24 +170,6 @@ impl McpTool {
             }
         }
     }
-
-    /// Answers what a call asks for before it goes on (MCP-70).
-    async fn inputs(&self, peer: &Peer, requests: &Value) -> Result<Value, String> {
-        let mut responses = serde_json::Map::new();
-        for (key, request) in requests.as_object().into_iter().flatten() {
-            let method = request["method"].as_str().unwrap_or_default();
-            if method != "elicitation/create" {
-                let method = zori_core::text::prefix(method, 40);
-                return Err(format!("it asks for `{method}`, which is not offered by this client"));
-            }
-            let answer = match peer.may_elicit {
-                true => server::answer_form(&self.server, &self.shared, &request["params"]).await,
-                false => json!({"action": "decline"}),
-            };
-            responses.insert(key.clone(), answer);
-        }
-        Ok(responses.into())
-    }
 }
 
 /// The time that a call may take.
@@ -199,18 +177,31 @@ struct CallClock {
     limit: Duration,
     began: Instant,
     deadline: Instant,
+    /// How long forms had been open when it was last looked at.
+    forms: Duration,
     /// When progress was last shown.
     shown: Option<Instant>,
 }
 
 impl CallClock {
-    fn new(limit: Duration) -> Self {
+    fn new(limit: Duration, forms: Duration) -> Self {
         let began = Instant::now();
-        Self { limit, began, deadline: began + limit, shown: None }
+        Self { limit, began, deadline: began + limit, forms, shown: None }
     }
 
     fn progressed(&mut self, now: Instant) {
         self.deadline = (now + self.limit).min(self.began + self.limit * MOST_EXTENSIONS);
+    }
+
+    /// Gives back the time for which forms were open. Returns whether there was any, or one is open still.
+    fn stood_still(&mut self, forms: &FormClock) -> bool {
+        let total = forms.total();
+        let open = total.saturating_sub(std::mem::replace(&mut self.forms, total));
+        (self.began, self.deadline) = (self.began + open, self.deadline + open);
+        if forms.is_open() {
+            self.deadline = self.deadline.max(Instant::now() + LOOK_AGAIN);
+        }
+        self.deadline > Instant::now()
     }
 }
 
@@ -241,13 +232,13 @@ impl Tool for McpTool {
 }
 
 /// Somebody who can be asked while a call runs.
-struct Registered<'s> {
+pub(super) struct Registered<'s> {
     server: &'s Server,
     asker: Arc<dyn AskUser>,
 }
 
 impl<'s> Registered<'s> {
-    fn new(server: &'s Server, asker: Arc<dyn AskUser>) -> Self {
+    pub(super) fn new(server: &'s Server, asker: Arc<dyn AskUser>) -> Self {
         server.askers.lock().unwrap_or_else(PoisonError::into_inner).push(asker.clone());
         Self { server, asker }
     }

@@ -48,7 +48,8 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
         }
         (_, _, Some(Action::Escape)) => answer(state, Approval::Reject { reason: None }, effects),
         (_, _, Some(Action::Submit)) if asked.choice().is_some() => {
-            if !asked.chosen.is_empty() {
+            // A field of a form may stay as it is; whether the form goes out is never left to Enter.
+            if !asked.chosen.is_empty() || asked.is_field() {
                 let numbers: Vec<String> = asked.chosen.iter().map(|at| (at + 1).to_string()).collect();
                 said(state, numbers.join(","), effects);
             }
@@ -259,8 +260,8 @@ pub(super) fn answer_in_words(state: &mut State, effects: &mut Vec<Effect>) {
         true => state.composer.buffer.wipe(),
         false => state.composer.buffer.clear(),
     }
-    if state.questions.front().is_some_and(|asked| asked.choice().is_some()) {
-        return match reason.is_empty() {
+    if let Some(asked) = state.questions.front().filter(|asked| asked.choice().is_some()) {
+        return match reason.is_empty() && !asked.is_field() {
             true => answer(state, Approval::Reject { reason: None }, effects),
             false => said(state, reason, effects),
         };

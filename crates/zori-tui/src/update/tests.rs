@@ -7,7 +7,7 @@ use zori_core::input::Approval;
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
-use zori_core::question::{Choice, ChoiceOption, Preview, Question};
+use zori_core::question::{Choice, ChoiceOption, FormField, FormPart, Preview, Question};
 use zori_core::time::Timestamp;
 
 use super::*;
@@ -430,6 +430,7 @@ fn questions_of_the_model() {
         options: vec![option("by hand", Some("more work")), option("generated", None)],
         multiple,
         secret: false,
+        form: None,
     };
     let preview = Preview::Choices(vec![
         choice("Which parser?", false),
@@ -460,6 +461,61 @@ fn questions_of_the_model() {
     let answer = Approval::answers(vec!["2".into(), "2".into(), "nothing".into()]);
     assert_eq!(stage.effects(), [Effect::Input(Input::Approve { call: CallId::new("call-0"), answer })]);
     assert_eq!(stage.text(), "later");
+}
+
+/// MCP-71: a field of a form may stay as it is; whether the form goes out is asked at its end, and Enter alone does not say so.
+#[test]
+fn a_form_of_a_server() {
+    let option = |label: &&str| ChoiceOption { label: (*label).to_owned(), description: None };
+    let choice = |question: &str, options: &[&str], form| Choice {
+        question: question.to_owned(),
+        header: Some("docs".to_owned()),
+        options: options.iter().map(option).collect(),
+        multiple: false,
+        secret: false,
+        form: Some(form),
+    };
+    let field = |name: &str| {
+        let (name, default) = (name.to_owned(), Some("d".into()));
+        FormPart::Field(FormField { name, kind: "string", required: true, default })
+    };
+    let preview = Preview::Choices(vec![
+        choice("name [d]", &[], field("name")),
+        choice("colour [d]", &["red", "blue"], field("colour")),
+        choice("nick [d]", &[], field("nick")),
+        choice("Send this to `docs`?", &["send", "decline", "cancel"], FormPart::End),
+    ]);
+    let question = Question { tool: "x".into(), preview, grants: Vec::new(), explanation: Vec::new() };
+    let decision = Decision::new(Verdict::Ask, Class::Internal, "the call asks the user");
+    let mut stage = stage();
+    stage.turn();
+    stage.take(Msg::Asked(Asked::new(CallId::new("call-0"), Arc::new(question), decision, None, None)));
+    let shown = |stage: &Stage| {
+        let screen = stage.screen();
+        let from = screen.find("? ").unwrap();
+        let row = |row: &str| row.split_whitespace().collect::<Vec<_>>().join(" ");
+        screen[from..]
+            .lines()
+            .take_while(|line| !line.contains("Asking"))
+            .map(row)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    stage.take(Msg::Drawn).wait(1000);
+    assert_eq!(
+        shown(&stage),
+        "? the MCP server docs asks 1 of 4\nname [d]\nw your answer… · Enter leaves it as it is · n declines"
+    );
+    stage.key("enter").take(Msg::Drawn).wait(1000).key("enter").take(Msg::Drawn).wait(1000);
+    stage.key("w").key("enter").take(Msg::Drawn).wait(1000).key("enter");
+    assert_eq!(
+        shown(&stage),
+        "? the MCP server docs asks 4 of 4\nSend this to `docs`?\n1 send\n2 decline\n3 cancel\na number chooses · n declines"
+    );
+    assert_eq!(stage.effects(), []);
+    stage.key("1");
+    let answer = Approval::answers(["", "", "", "1"].map(str::to_owned).to_vec());
+    assert_eq!(stage.effects(), [Effect::Input(Input::Approve { call: CallId::new("call-0"), answer })]);
 }
 
 #[test]

@@ -121,6 +121,7 @@ fn choice(question: &str, options: usize, secret: bool) -> Choice {
         options: (0..options).map(option).collect(),
         multiple: false,
         secret,
+        form: None,
     }
 }
 

@@ -204,7 +204,8 @@ fn forms_that_are_odd() {
     let json =
         ["--json", "--no-save", "--permission-mode", "default", "--sandbox", "off", "--allow", "mcp__s"];
     let answer =
-        json!({"type": "elicitation_response", "action": "accept", "content": {"answer": "x"}}).to_string();
+        json!({"type": "elicitation_response", "action": "accept", "content": {"\u{1b}[31mred\u{7}": "x"}})
+            .to_string();
     let (told, fields) = answered(&odd, &json, Some(&answer));
     assert_eq!(told, "{\"action\":\"accept\",\"content\":{\"\u{1b}[31mred\u{7}\":\"x\"}}");
     let shown = fields[0]["description"].as_str().unwrap().to_owned();

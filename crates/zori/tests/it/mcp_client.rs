@@ -312,8 +312,8 @@ fn a_form_is_answered() {
     run.write_stdin("go\n").wait_for_stdout("elicitation");
     let asked: Value = serde_json::from_str(run.stdout().lines().last().unwrap()).unwrap();
     assert_eq!(asked["fields"][0]["description"], "The MCP server `s` asks: Who are you?\nname", "{asked}");
-    assert_eq!(asked["fields"][1]["options"], json!(["red", "blue"]), "{asked}");
-    let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"answer_1": "Ada", "answer_2": ""}});
+    assert_eq!(asked["fields"][1]["enum"], json!(["red", "blue"]), "{asked}");
+    let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"name": "Ada"}});
     run.write_stdin(format!("{answer}\n")).wait_for_stdout("\"cost\"").close_stdin();
     run.finish();
     let told = model.request(1).messages().pop().unwrap()["content"][0]["content"].clone();

@@ -76,12 +76,85 @@ fn an_answer_of_the_vault() {
 fn nfr_008_json_events() {
     let (world, model) = asking(&secret_form(), "");
     let mut run = start(&world, &["--json", "--no-save"]);
-    run.write_stdin("go\n").wait_for_stdout("elicitation");
-    run.wait_for_stdout(WARNING);
-    let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"answer": "k"}});
+    run.write_stdin("go\n");
+    let event = elicitation(&mut run, 1);
+    assert_eq!(
+        event,
+        json!({"type": "elicitation", "schema": 1,
+            "prompt": format!("A form of an MCP server\n  | The MCP server `s` asks: Who are you?\n  | {WARNING} api_key"),
+            "fields": [{"name": "api_key", "type": "string", "required": true,
+                "description": format!("The MCP server `s` asks: Who are you?\n{WARNING} api_key"), "sensitive": true}]})
+    );
+    let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"api_key": "k"}});
     run.write_stdin(format!("{answer}\n")).wait_for_stdout("\"cost\"").close_stdin();
     run.finish();
     assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"k"}}"#);
+}
+
+/// Returns the form of this number, from 1.
+fn elicitation(run: &mut Running, number: usize) -> Value {
+    let forms = |run: &Running| -> Vec<Value> {
+        let stdout = run.stdout();
+        let whole = stdout.rfind('\n').map_or("", |at| &stdout[..at]);
+        let lines = whole.lines().map(|line| serde_json::from_str::<Value>(line).expect("lines of JSON"));
+        lines.filter(|event| event["type"] == "elicitation").collect()
+    };
+    run.wait_until("a form", |run| forms(run).len() >= number);
+    forms(run).swap_remove(number - 1)
+}
+
+/// D-13, MCP-72: a program gets a form field by field, with names, types, values and defaults as the server has them, and its answer says how it ends.
+#[test]
+fn a_form_by_json_events() {
+    let form = json!({"type": "object", "required": ["age"], "properties": {
+        "reason": {"type": "string", "title": "Why"}, "age": {"type": "integer"}, "fast": {"type": "boolean", "default": false},
+        "level": {"type": "string", "enum": ["3", "1"], "default": "1"},
+        "pets": {"type": "array", "items": {"enum": ["cat", "dog"]}}}});
+    let (world, model) = asking(&form, "");
+    let mut run = start(&world, &["--json", "--no-save"]);
+    run.write_stdin("go\n");
+    let fields = elicitation(&mut run, 1)["fields"].clone();
+    let without_words = |mut field: Value| {
+        field.as_object_mut().expect("a field").remove("description");
+        field
+    };
+    let fields: Vec<Value> = fields.as_array().expect("fields").iter().cloned().map(without_words).collect();
+    assert_eq!(
+        Value::from(fields),
+        json!([
+            {"name": "reason", "type": "string", "required": false, "sensitive": false},
+            {"name": "age", "type": "integer", "required": true, "sensitive": false},
+            {"name": "fast", "type": "boolean", "required": false, "default": false, "sensitive": false},
+            {"name": "level", "type": "enum", "required": false, "enum": ["3", "1"], "default": "1", "sensitive": false},
+            {"name": "pets", "type": "enum", "required": false, "enum": ["cat", "dog"], "sensitive": false, "multiple": true},
+        ])
+    );
+    let answer = |action: &str, content: Value| {
+        format!("{}\n", json!({"type": "elicitation_response", "action": action, "content": content}))
+    };
+    // What does not fit is asked for again, alone.
+    run.write_stdin("seven\n").wait_for_stdout("a form of several fields takes");
+    let wrong = json!({"reason": "r", "age": "old", "level": "3", "fast": true, "pets": ["dog", "cat"]});
+    run.write_stdin(answer("accept", wrong));
+    let again = elicitation(&mut run, 2);
+    assert_eq!(again["fields"][0]["name"], "age");
+    assert_eq!(
+        again["prompt"],
+        "A form of an MCP server\n  | The MCP server `s` asks: `age` takes a whole number\n  | age"
+    );
+    run.write_stdin(answer("accept", json!({"age": 7}))).wait_for_stdout("\"cost\"").close_stdin();
+    run.finish();
+    let content = r#"{"reason":"r","age":7,"fast":true,"level":"3","pets":["dog","cat"]}"#;
+    assert_eq!(answered(&model), format!(r#"{{"action":"accept","content":{content}}}"#));
+    for action in ["decline", "cancel"] {
+        let (world, model) = asking(&form, "");
+        let mut run = start(&world, &["--json", "--no-save"]);
+        run.write_stdin("go\n");
+        elicitation(&mut run, 1);
+        run.write_stdin(answer(action, json!({}))).wait_for_stdout("\"cost\"").close_stdin();
+        run.finish();
+        assert_eq!(answered(&model), format!(r#"{{"action":"{action}"}}"#));
+    }
 }
 
 #[test]
@@ -117,9 +190,13 @@ fn nfr_008_mcp_serve() {
     };
     run.wait_until("the form", |run| asked(run).is_some());
     let form = asked(&run).expect("it was waited for");
-    let about = &form["params"]["requestedSchema"]["properties"]["answer_1"]["description"];
-    assert!(about.as_str().is_some_and(|about| about.contains(WARNING)), "{form}");
-    let result = json!({"action": "accept", "content": {"answer_1": "k"}});
+    let about = format!("The MCP server `s` asks: Who are you?\n{WARNING} api_key");
+    assert_eq!(
+        form["params"]["requestedSchema"],
+        json!({"type": "object", "required": ["api_key"],
+            "properties": {"api_key": {"type": "string", "description": about}}})
+    );
+    let result = json!({"action": "accept", "content": {"api_key": "k"}});
     let answer = json!({"jsonrpc": "2.0", "id": form["id"], "result": result});
     run.write_stdin(format!("{answer}\n")).wait_for_stdout("\"id\":2").close_stdin();
     run.finish();
@@ -150,11 +227,11 @@ fn nfr_008_editors() {
 fn nfr_008_screen() {
     let (world, model) = asking(&secret_form(), "");
     let mut person = Person::open(&world, &[&["--no-save"], ALLOWED].concat());
-    person.says("go").sees("? the model asks").sees("looks like a secret").pauses(1300);
+    person.says("go").sees("? the MCP server s asks").sees("looks like a secret").pauses(1300);
     person.keys("w").sees("your answer? Enter says it").keys("k-123").sees("w •••••").pauses(400);
     // The server of this test says later what it was told, and that is its own affair.
     assert!(!person.pty.drawn().contains("k-123"), "it is nowhere on the screen");
-    person.keys("\r").sees("Done.").leaves();
+    person.keys("\r").sees("Send this to `s`?").pauses(1300).keys("1").sees("Done.").leaves();
     assert_eq!(answered(&model), r#"{"action":"accept","content":{"api_key":"k-123"}}"#);
     let kept = std::fs::read_dir(world.base().join("drafts")).into_iter().flatten().count();
     assert_eq!(kept, 0, "and in no draft");
@@ -247,7 +324,7 @@ fn a_form_while_two_calls_run() {
         let asked: Value = serde_json::from_str(asked).expect("an event is JSON");
         let shown = asked["fields"][0]["description"].as_str().expect("a field is described");
         let server = if shown.contains("`s`") { "s" } else { "t" };
-        let answer = json!({"type": "elicitation_response", "action": "accept", "content": {"answer": format!("for {server}")}});
+        let answer = json!({"type": "elicitation_response", "action": "accept", "content": {server: format!("for {server}")}});
         run.write_stdin(format!("{answer}\n"));
     }
     run.wait_for_stdout("\"cost\"").close_stdin();
