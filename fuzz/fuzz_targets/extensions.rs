@@ -28,6 +28,7 @@ fuzz_target!(|input: &[u8]| {
 fn servers(bytes: &[u8]) {
     let Ok(file) = serde_json::from_slice::<Value>(bytes) else { return };
     let Some(table) = file["mcpServers"].as_object() else { return };
+    let _ = table.values().map(config::references).count();
     let Ok(read) = config::read(table, Source::Project, &Nothing) else { return };
     for server in read.servers {
         assert!(is_name(&server.name), "{:?}", server.name);
@@ -63,6 +64,10 @@ impl Variables for Nothing {
 
     fn withheld(&self, _: &str) -> bool {
         true
+    }
+
+    fn hijacks(&self, name: &str) -> bool {
+        name == "LD_PRELOAD"
     }
 
     fn vault(&self, _: &str) -> Result<String, String> {

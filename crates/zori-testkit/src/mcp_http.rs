@@ -71,6 +71,10 @@ struct State {
     session: usize,
     /// Whether it forgets a session after the next call of a tool.
     forgets: bool,
+    /// Whether a question is its first answer.
+    asks_first: bool,
+    /// Whether it is slow to tell of changes.
+    slow_to_tell: bool,
 }
 
 /// What a server knows that asks back while it is asked.
@@ -110,15 +114,22 @@ impl McpHttpServer {
                 asks: None,
                 session: 1,
                 forgets: false,
+                asks_first: false,
+                slow_to_tell: false,
             }));
             state = Some(Arc::clone(&shared));
             let called = Condvar::new();
             move |request: &Request| {
                 let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
-                if lock().asks.is_none() || request.method != "POST" {
-                    return lock().answer(request);
+                let (asks, slow) = {
+                    let state = lock();
+                    (state.asks.is_some(), state.slow_to_tell)
+                };
+                match request.method.as_str() {
+                    "POST" if asks => asked_back(request, &lock, &called),
+                    "POST" if slow => told_slowly(request, &lock, &called),
+                    _ => lock().answer(request),
                 }
-                asked_back(request, &lock, &called)
             }
         });
         Self { http, state: state.expect("the server was made") }
@@ -171,6 +182,18 @@ impl McpHttpServer {
         self.lock().modern = true;
     }
 
+    /// Speaks 2026-07-28 from now on, and is slow to tell of changes, unless something is listed first. It takes down when it begins to.
+    pub fn tell_slowly(&self) {
+        let mut state = self.lock();
+        (state.modern, state.slow_to_tell) = (true, true);
+    }
+
+    /// Answers what it is asked for with a question first from now on, as 2026-07-28 has it.
+    pub fn ask_first(&self) {
+        let mut state = self.lock();
+        (state.modern, state.asks_first) = (true, true);
+    }
+
     /// Forgets the session after the next call of a tool.
     pub fn forget_session(&self) {
         self.lock().forgets = true;
@@ -219,13 +242,36 @@ fn asked_back<'s>(request: &Request, lock: &impl Fn() -> MutexGuard<'s, State>, 
                 Some(answer) => answer.recv_timeout(wait::BOUND).unwrap_or_default().to_string(),
                 None => "nobody listens".to_owned(),
             };
-            let text = json!({"type": "text", "text": told});
-            let result = json!({"content": [text], "messages": [{"role": "user", "content": text}],
-                "contents": [{"uri": "note://one", "text": told}]});
-            plain(200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+            plain(200, json!({"jsonrpc": "2.0", "id": message["id"], "result": said(&told)}))
         }
         _ => lock().answer(request),
     }
+}
+
+/// Answers a message as a server does that is slow to tell of changes.
+fn told_slowly<'s>(request: &Request, lock: &impl Fn() -> MutexGuard<'s, State>, called: &Condvar) -> Answer {
+    if request.json()["method"] != "subscriptions/listen" {
+        let answer = lock().answer(request);
+        called.notify_all();
+        return answer;
+    }
+    let early = |state: &mut State| !state.log.iter().any(|line| line == "tools/list");
+    drop(called.wait_timeout_while(lock(), HELD, early));
+    let mut state = lock();
+    state.log.push("tells of changes".to_owned());
+    state.answer(request)
+}
+
+/// A form that asks for a name.
+fn who() -> Value {
+    let schema = json!({"type": "object", "properties": {"name": {"type": "string", "default": "Ada"}}});
+    json!({"message": "Who?", "requestedSchema": schema})
+}
+
+/// What a call, a prompt and a resource say, all in one.
+fn said(told: &str) -> Value {
+    let text = json!({"type": "text", "text": told});
+    json!({"content": [text], "messages": [{"role": "user", "content": text}], "contents": [{"uri": "note://one", "text": told}]})
 }
 
 fn plain(status: u16, body: Value) -> Answer {
@@ -372,11 +418,19 @@ impl State {
         }
         self.log.push(method.clone());
         let params = &message["params"];
+        let asked = matches!(method.as_str(), "tools/call" | "prompts/get" | "resources/read");
         let result = match method.as_str() {
             "server/discover" if self.modern => {
                 json!({"supportedVersions": ["2026-07-28"], "serverInfo": {"name": "http", "version": "2"},
-                "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "completions": {}}})
+                "capabilities": {"tools": {"listChanged": true}, "prompts": {}, "resources": {}, "completions": {}}})
             }
+            _ if self.asks_first && asked => match params["requestState"].as_str() {
+                None => {
+                    let form = json!({"method": "elicitation/create", "params": who()});
+                    json!({"resultType": "input_required", "inputRequests": {"who": form}, "requestState": "s-1"})
+                }
+                Some(state) => said(&format!("{state} {}", params["inputResponses"])),
+            },
             "subscriptions/listen" if self.modern => return self.subscribe(&message),
             "initialize" if !self.modern => {
                 json!({"protocolVersion": "2025-11-25", "serverInfo": {"name": "http", "version": "1"},
@@ -428,9 +482,7 @@ impl State {
         let asks = self.asks.as_mut()?;
         asks.asked += 1;
         let (id, (sender, answer)) = (format!("form-{}", asks.asked), mpsc::channel());
-        let schema = json!({"type": "object", "properties": {"name": {"type": "string", "default": "Ada"}}});
-        let params = json!({"message": "Who?", "requestedSchema": schema});
-        let form = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params});
+        let form = json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": who()});
         asks.stream.as_ref()?.send(form).ok()?;
         asks.waiting.insert(id, sender);
         Some(answer)

@@ -16,6 +16,12 @@ struct State {
 }
 
 impl FormClock {
+    /// Returns one for which forms were open for so long.
+    #[cfg(test)]
+    pub fn after(before: Duration) -> Self {
+        Self(Mutex::new(State { before, since: None }))
+    }
+
     /// Counts from now on, until what is returned is dropped.
     pub fn open(&self) -> OpenForm<'_> {
         self.lock().since = Some(Instant::now());

@@ -252,3 +252,31 @@ impl Drop for Registered<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MCP-51: what a form took is given back, once; while one is open nothing is over.
+    #[test]
+    fn the_clock_stands_while_a_form_is_open() {
+        let limit = Duration::from_secs(10);
+        let mut clock = CallClock::new(limit, Duration::from_secs(3));
+        let (began, over) = (clock.began, Instant::now());
+        clock.deadline = over;
+        let forms = FormClock::after(Duration::from_secs(8));
+        assert!(clock.stood_still(&forms));
+        assert_eq!(
+            (clock.began - began, clock.deadline - over),
+            (Duration::from_secs(5), Duration::from_secs(5))
+        );
+        clock.deadline = over;
+        assert!(!clock.stood_still(&forms));
+        let open = forms.open();
+        assert!(clock.stood_still(&forms) && clock.deadline > Instant::now());
+        drop(open);
+        clock.deadline = over;
+        clock.stood_still(&forms);
+        assert!(clock.deadline < Instant::now() + limit);
+    }
+}

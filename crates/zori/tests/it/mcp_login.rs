@@ -331,25 +331,47 @@ fn a_session_that_is_forgotten() {
     );
 }
 
+/// Gets a prompt, reads a resource and calls a tool of a server that asks something meanwhile, with `-y`; what the model is told of each.
+fn asked_meanwhile(asks: impl Fn(&McpHttpServer)) -> [String; 3] {
+    let text = |blocks: &Value| match blocks {
+        Value::String(text) => text.clone(),
+        blocks => {
+            blocks.as_array().into_iter().flatten().filter_map(|block| block["text"].as_str()).collect()
+        }
+    };
+    let with_prompt = |prompt: &str| {
+        let (world, model, server) = in_a_run([anthropic::text("Done.").into()]);
+        asks(&server);
+        world.run(&["exec", "-y", "-p", prompt, "--no-save"]).success();
+        text(&model.request(0).messages().pop().expect("messages")["content"])
+    };
+    let (prompt, resource) = (with_prompt("/s:greet Ada"), with_prompt("@s:note://one"));
+    let call = anthropic::tool_use("t1", "mcp__s__who", json!({}));
+    let (world, model, server) = in_a_run([call.into(), anthropic::text("Done.").into()]);
+    asks(&server);
+    world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
+    let called = text(&model.request(1).messages().pop().expect("messages")["content"][0]["content"]);
+    [prompt, resource, called]
+}
+
 /// MCP-70: what a server asks while it is asked comes on a stream of its own, and is heard however soon it comes.
 #[test]
 fn servers_that_ask_back_at_once() {
-    let answered = r#"{"action":"accept","content":{"name":"Ada"}}"#;
-    for prompt in ["/s:greet Ada", "@s:note://one"] {
-        let (world, model, server) = in_a_run([anthropic::text("Done.").into()]);
-        server.ask_back();
-        world.run(&["exec", "-y", "-p", prompt, "--no-save"]).success();
-        let talk = model.request(0).messages().to_vec();
-        assert!(format!("{talk:?}").replace('\\', "").contains(answered), "{prompt}: {talk:?}");
-    }
-    let (world, model, server) = in_a_run([
-        anthropic::tool_use("t1", "mcp__s__who", json!({})).into(),
-        anthropic::text("Done.").into(),
-    ]);
-    server.ask_back();
-    world.run(&["exec", "-y", "-p", "go", "--no-save"]).success();
-    let told = model.request(1).messages().pop().expect("messages")["content"][0]["content"].clone();
-    assert_eq!(told, answered);
+    let answer = r#"{"action":"accept","content":{"name":"Ada"}}"#;
+    let resource = format!(
+        "@s:note://oneThe resource @s:note://one, which the prompt names:\n[resource note://one]\n{answer}"
+    );
+    assert_eq!(asked_meanwhile(McpHttpServer::ask_back), [answer, &resource, answer]);
+}
+
+/// MCP-70: a question that is the answer is answered, and what was asked for is asked for again, whatever it was.
+#[test]
+fn servers_that_ask_first() {
+    let answer = r#"s-1 {"who":{"action":"accept","content":{"name":"Ada"}}}"#;
+    let resource = format!(
+        "@s:note://oneThe resource @s:note://one, which the prompt names:\n[resource note://one]\n{answer}"
+    );
+    assert_eq!(asked_meanwhile(McpHttpServer::ask_first), [answer, &resource, answer]);
 }
 
 /// What a chat says of the servers now, in a conversation by lines.
@@ -384,11 +406,20 @@ fn changes_over_http_of_the_newest_protocol() {
     server.add_tool_unheard("third");
     told_by_chat(&mut run, "s (user): connected, 3 tools");
     assert_eq!((count(&server, "tools/list"), count(&server, "subscriptions/listen")), (3, 2));
-    // Nothing is listed before changes are told of, so that none is missed.
-    let first = |line: &str| server.log().iter().position(|asked| asked == line).expect("it was asked");
-    assert!(first("subscriptions/listen") < first("tools/list"), "{:?}", server.log());
     run.close_stdin();
     assert_eq!(run.finish().code(), Some(0));
+}
+
+/// MCP-34: nothing is listed before changes are told of, so that none is missed.
+#[test]
+fn lists_wait_for_the_stream_of_changes() {
+    let (world, _model, server) = in_a_run([anthropic::text("Done.").into()]);
+    server.tell_slowly();
+    world.run(&["exec", "-p", "hi", "--no-save"]).success();
+    let log = server.log();
+    let order: Vec<&String> =
+        log.iter().filter(|line| ["tells of changes", "tools/list"].contains(&line.as_str())).collect();
+    assert_eq!(order, ["tells of changes", "tools/list"], "{log:?}");
 }
 
 /// A server that tells of nothing is not asked to, and one of the older protocol tells by itself.
