@@ -25,6 +25,8 @@ pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode", "cursor",
 /// Their folders below the home directory, by which a chat knows that there is something to take over.
 pub const TRACES: &[&str] =
     &[".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".config/Code/User/mcp.json"];
+/// The file in the base directory that says that a chat need not speak of it any more.
+pub const TOLD: &str = "import-told";
 
 /// What would be taken over.
 #[derive(Default)]

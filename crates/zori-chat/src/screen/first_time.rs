@@ -23,7 +23,7 @@ pub fn note(base: &Path, root: &Path, mode: Mode, sandbox: bool) -> Option<Strin
 /// Returns what to say, once, where other agents left something to take over. Nothing of it is read: it is there, and that is all
 /// (EXT-30).
 pub fn others(base: &Path, home: &Path, program: &str) -> Option<String> {
-    let told = base.join("import-told");
+    let told = base.join(import::TOLD);
     let there = || import::TRACES.iter().any(|trace| home.join(trace).exists());
     if told.exists() || !there() || private_file::write(&told, b"what other agents left was said\n").is_err()
     {

@@ -28,7 +28,8 @@ use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::config::{Config, added_rule, server_table, set_key};
 use zori_setup::error::BASE_UNUSABLE;
-use zori_setup::import::{AGENTS, GROUPS, Plan, PlannedServer, homes};
+use zori_setup::import::{self, AGENTS, GROUPS, Plan, PlannedServer, homes};
+use zori_setup::private_file;
 use zori_setup::settings::root;
 use zori_setup::vault;
 
@@ -84,7 +85,8 @@ pub const COMMAND: Command<App> = Command {
         "left_out":{"type":"array","x-ordered":true,"items":{"type":"string"}},
         "effect":{"enum":["updated","noop"]}}}"#,
     declares: r#"{"interactive":true,"headless_supported":true,"filesystem_side_effects":[
-        {"path":"$ZORI_HOME/config.toml","type":"config"},{"path":"$ZORI_HOME/vault.age","type":"credential"}]}"#,
+        {"path":"$ZORI_HOME/config.toml","type":"config"},{"path":"$ZORI_HOME/vault.age","type":"credential"},
+        {"path":"$ZORI_HOME/import-told","type":"cache"}]}"#,
     ..Command::new(
         &["import"],
         "Take over servers, skills, commands, instructions and rules of other agents",
@@ -208,10 +210,20 @@ fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) 
             VaultFile::init(place, false).map_err(of_vault)?;
         }
         for (entry, value) in plan.servers.iter().flat_map(|server| &server.secrets) {
-            VaultFile::set(place, entry, value, true).map_err(of_vault)?;
+            match VaultFile::set(place, entry, value, false) {
+                // Nothing is overwritten.
+                Err(VaultError::EntryExists(_)) => {
+                    notes.push(format!("the vault has {entry} already, which stays as it is"));
+                }
+                stored => drop(stored.map_err(of_vault)?),
+            }
         }
     }
     added_rule::change(&path, changed).map_err(failed)?;
+    if !done.is_empty() {
+        // Whoever took something over need not be told that there is something; if it cannot be remembered, they are.
+        let _ = private_file::write(&cx.app.data_dir()?.dir().join(import::TOLD), b"it was taken over\n");
+    }
     let (done, notes) = (lines(&done), lines(&notes));
     let mut text = String::new();
     done.iter().for_each(|line| text.push_str(&format!("Imported {line}\n")));

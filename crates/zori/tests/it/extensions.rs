@@ -481,6 +481,14 @@ fn what_other_agents_left() {
     assert_eq!(github, "planted-secret-1\n");
     let again = world.run(&["import", "--yes"]).success().stdout();
     assert!(again.ends_with("There is nothing to import.\n"), "{again}");
+    // What stands in the vault is nobody's to overwrite, and no chat speaks of what was taken over.
+    world.run(&["mcp", "remove", "git_hub"]).success();
+    world.run_with_stdin(&["vault", "set", "mcp.git_hub.GITHUB_TOKEN", "--force"], "of-my-own\n").success();
+    let kept = world.run(&["import", "--store-secrets", "--yes", "--only", "servers"]).success().stdout();
+    let said = "Note: the vault has mcp.git_hub.GITHUB_TOKEN already, which stays as it is\n";
+    assert!(kept.contains(said), "{kept}");
+    let github = world.run(&["vault", "get", "mcp.git_hub.GITHUB_TOKEN", "--reveal"]).success().stdout();
+    assert_eq!((github.as_str(), world.base().join("import-told").exists()), ("of-my-own\n", true));
 }
 
 /// What a user of Claude Code has: a server, a skill, a command, a sub-agent, rules and instructions.
