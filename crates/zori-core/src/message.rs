@@ -92,12 +92,19 @@ pub struct Opaque {
     pub model: Option<Arc<str>>,
     /// The bytes, which are JSON.
     pub raw: Box<RawValue>,
+    /// Whether they are what the provider keeps of the conversation rather than something the model thought.
+    pub is_state: bool,
 }
 
 impl Opaque {
     /// Makes bytes of a provider whose model is not known yet.
     pub fn new(provider: impl Into<Arc<str>>, raw: Box<RawValue>) -> Self {
-        Self { provider: provider.into(), model: None, raw }
+        Self { provider: provider.into(), model: None, raw, is_state: false }
+    }
+
+    /// Makes what a provider keeps of the conversation.
+    pub fn state(provider: impl Into<Arc<str>>, raw: Box<RawValue>) -> Self {
+        Self { is_state: true, ..Self::new(provider, raw) }
     }
 
     /// Returns whether they may be sent to this model of this provider.

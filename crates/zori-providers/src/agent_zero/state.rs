@@ -37,6 +37,6 @@ impl ChatState {
     /// Returns it as it is kept.
     pub(super) fn opaque(&self) -> Opaque {
         let raw: Box<RawValue> = serde_json::value::to_raw_value(self).expect("a state is JSON");
-        Opaque::new(NAME, raw)
+        Opaque::state(NAME, raw)
     }
 }

@@ -68,7 +68,7 @@ async fn a_reply_with_everything() {
             r#"Started { model: "m1" }"#,
             r#"Thinking("hm ")"#,
             r#"Thinking("so")"#,
-            r#"ThinkingReplay(Opaque { provider: "scripted", model: None, raw: RawValue("s") })"#,
+            r#"ThinkingReplay(Opaque { provider: "scripted", model: None, raw: RawValue("s"), is_state: false })"#,
             "BlockEnd",
             r#"Text(" two  ")"#,
             r#"Text("words\n")"#,

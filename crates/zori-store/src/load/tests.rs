@@ -6,11 +6,12 @@ use std::path::Path;
 
 use zori_core::ids::SessionId;
 use zori_core::log::Log;
-use zori_core::message::Block;
+use zori_core::message::{Block, Opaque, Thinking};
+use zori_core::provider::StopReason;
 
 use super::*;
 use crate::dir::SessionDir;
-use crate::sample::{Dice, check_history, everything, prompt, show};
+use crate::sample::{Dice, check_history, everything, prompt, reply, show};
 use crate::writer::{Durability, NewSession};
 
 fn records(bytes: &[u8]) -> Records {
@@ -60,6 +61,34 @@ Assistant: "It sa"
         Usage { input: 30, output: 15, cache_read: 6, cache_write: 3, cache_unknown: 0 }
     );
     assert_eq!((loaded.damage, loaded.left_out), (Damage::default(), 0));
+}
+
+/// CTX-2: what a provider keeps of a conversation is a record of its own, and comes back as it was.
+#[test]
+fn the_state_of_a_provider() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = SessionDir::new(temp.path());
+    let mut log = dir.writer(&id(), new_session(), Durability::Process, None);
+    let raw = serde_json::value::RawValue::from_string(r#"{"context_id":"c"}"#.to_owned()).unwrap();
+    let state = Thinking { text: String::new(), replay: Some(Opaque::state("agent-zero", raw)) };
+    log.append(&prompt("hi")).unwrap();
+    log.append(&reply(vec![Block::Thinking(state), Block::Text("ok".to_owned())], Some(StopReason::EndTurn)))
+        .unwrap();
+    let bytes = fs::read(dir.file(&id())).unwrap();
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let kept = text.lines().find(|line| line.contains("provider_state")).unwrap();
+    let (before, time) = kept.split_once(r#","ts":""#).unwrap();
+    assert_eq!(before, r#"{"type":"provider_state","provider":"agent-zero","data":{"context_id":"c"}"#);
+    assert!(time.ends_with(r#"Z"}"#), "{kept}");
+    let loaded = load(&bytes);
+    assert_eq!(
+        show(&loaded.history),
+        "User: \"hi\"\nAssistant: think(\"\", {\"context_id\":\"c\"}) | \"ok\"\n"
+    );
+    let Block::Thinking(Thinking { replay: Some(replay), .. }) = &loaded.history[1].blocks[0] else {
+        panic!()
+    };
+    assert_eq!((&*replay.provider, replay.is_state), ("agent-zero", true));
 }
 
 /// The same; 64 KiB of it in the soak run (DECISIONS 34).

@@ -70,6 +70,7 @@ fn record(kind: &str, object: &[u8]) -> Result<Option<Record>, &'static str> {
         "meta" => parse::<MetaIn>(object).map(|meta| Some(meta.record())),
         "message" => parse::<MessageIn<'_>>(object)?.record().map(Some),
         "reasoning" => parse::<ReasoningIn>(object).map(|reasoning| Some(reasoning.record())),
+        "provider_state" => parse::<ProviderStateIn>(object).map(ProviderStateIn::record),
         "tool_use" => parse::<ToolUseIn>(object).map(|call| Some(call.record())),
         "tool_result" => parse::<ToolResultIn<'_>>(object).map(|result| Some(result.record())),
         "interrupted" => {
@@ -159,6 +160,18 @@ struct ReasoningIn {
     #[serde(default)]
     text: Option<String>,
     replay: Option<Box<RawValue>>,
+    #[serde(default)]
+    ts: String,
+    model: Option<String>,
+    usage: Option<UsageIn>,
+    #[serde(default)]
+    discarded: bool,
+}
+
+#[derive(Deserialize)]
+struct ProviderStateIn {
+    provider: String,
+    data: Option<Box<RawValue>>,
     #[serde(default)]
     ts: String,
     model: Option<String>,
@@ -292,6 +305,16 @@ impl ReasoningIn {
     }
 }
 
+impl ProviderStateIn {
+    /// Returns the record; a state in another shape is nothing that we know.
+    fn record(self) -> Option<Record> {
+        let replay = Some(Opaque::state(self.provider, self.data?));
+        let kind = RecordKind::Reasoning(Thinking { text: String::new(), replay });
+        let reply_end = reply_end(self.model, self.usage);
+        Some(Record { ts: self.ts, reply_end, discarded: self.discarded, kind })
+    }
+}
+
 impl ToolUseIn {
     fn record(self) -> Record {
         let made = self.id_origin.as_deref() == Some("synthesized");
@@ -377,5 +400,5 @@ fn reply_end(model: Option<String>, usage: Option<UsageIn>) -> Option<ReplyEnd> 
 /// What another program attached in a shape of its own is of no use to our providers; the rest of the record is.
 pub(super) fn replay(raw: Option<Box<RawValue>>) -> Option<Opaque> {
     let ReplayIn { provider, model, block } = serde_json::from_str(raw?.get()).ok()?;
-    Some(Opaque { provider: provider.into(), model: model.map(Into::into), raw: block })
+    Some(Opaque { model: model.map(Into::into), ..Opaque::new(provider, block) })
 }

@@ -15,7 +15,7 @@ use zori_core::event::{
 };
 use zori_core::ids::{CallId, SessionId};
 use zori_core::image::Image;
-use zori_core::message::{Block, IdOrigin, Opaque, ToolCall, ToolInput};
+use zori_core::message::{Block, IdOrigin, Opaque, Thinking, ToolCall, ToolInput};
 use zori_core::permission::{Decision, Verdict};
 use zori_core::time::Timestamp;
 use zori_core::tool::ToolOutput;
@@ -161,6 +161,20 @@ struct ReasoningOut<'a> {
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replay: Option<ReplayOut<'a>>,
+    ts: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    discarded: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct ProviderStateOut<'a> {
+    r#type: &'static str,
+    provider: &'a str,
+    data: Cow<'a, RawValue>,
     ts: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
@@ -326,6 +340,17 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
                 uuid: None,
                 images: Vec::new(),
             }),
+            Block::Thinking(Thinking { replay: Some(state), .. }) if state.is_state => {
+                line(&ProviderStateOut {
+                    r#type: "provider_state",
+                    provider: &state.provider,
+                    data: single_line(&state.raw),
+                    ts,
+                    model,
+                    usage,
+                    discarded: reply.discarded.then_some(true),
+                })
+            }
             Block::Thinking(thinking) => line(&ReasoningOut {
                 r#type: "reasoning",
                 text: Some(thinking.text.as_str()).filter(|text| !text.is_empty()),
