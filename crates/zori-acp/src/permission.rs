@@ -274,8 +274,7 @@ mod tests {
 
     #[test]
     fn changes_are_diffs_hunk_by_hunk() {
-        let file =
-            |action, diff: &str| FileDiff { path: "/w/a".into(), action, note: None, diff: diff.into() };
+        let file = |action, diff: &str| FileDiff::new("/w/a", action, diff);
         let changes = Preview::Changes(vec![
             file(
                 FileAction::Change,

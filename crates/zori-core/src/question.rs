@@ -205,6 +205,26 @@ pub struct FileDiff {
     pub note: Option<String>,
     /// The change as a unified diff, without the lines that name the file.
     pub diff: String,
+    /// What is asked for, where that is one text for another (APR-4).
+    pub replaced: Option<Replaced>,
+    /// A hash of what the file holds now: an approval holds for no other content (APR-7).
+    pub before: Option<[u8; 32]>,
+}
+
+impl FileDiff {
+    /// Returns a change of which nothing more is known.
+    pub fn new(path: impl Into<PathBuf>, action: FileAction, diff: impl Into<String>) -> Self {
+        Self { path: path.into(), action, note: None, diff: diff.into(), replaced: None, before: None }
+    }
+}
+
+/// One text for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// What is looked for.
+    pub old: String,
+    /// What stands there afterwards.
+    pub new: String,
 }
 
 /// What happens to a file.

@@ -3,14 +3,16 @@
 
 use zori_core::permission::Decision;
 use zori_core::question::brief;
-use zori_core::question::{Choice, FileAction, FileDiff, Preview, Question};
+use zori_core::question::{Choice, FileAction, FileDiff, Preview, Question, Replaced};
 use zori_core::text::one_line;
 use zori_redact::Redactor;
 
 /// How many lines of a command are shown at first.
 const MOST: usize = 30;
+/// What stands before each line of a text.
+const BAR: &str = "  | ";
 /// How long a line of a change is at first, with the bar before it.
-const LONGEST: usize = brief::LINE + 4;
+const LONGEST: usize = brief::LINE + BAR.len();
 
 /// A question, ready to be printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,18 +36,18 @@ pub fn format_question(question: &Question, decision: &Decision, redactor: &Reda
     let first = question.preview.first_lines().min(MOST);
     // One hidden line would cost as much as the line that says so.
     let hidden = if whole.len() > first.saturating_add(1) { whole.split_off(first) } else { Vec::new() };
-    if !matches!(question.preview, Preview::Changes(_))
-        || whole.iter().all(|line| line.chars().count() <= LONGEST)
-    {
+    // The texts of a replacement stand in their diff, too.
+    let is_long = |line: &String| line.starts_with(BAR) && line.chars().count() > LONGEST;
+    if !matches!(question.preview, Preview::Changes(_)) || !whole.iter().any(is_long) {
         return QuestionText { head, shown: whole, hidden };
     }
     // A line that is cut is not shown: it comes again, whole, with all behind it.
     let cut = |line: &String| match line.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}...", &line[..at]),
-        None => line.clone(),
+        Some((at, _)) if is_long(line) => format!("{}...", &line[..at]),
+        _ => line.clone(),
     };
     let shown = whole.iter().map(cut).collect();
-    let from = whole.iter().position(|line| line.chars().count() > LONGEST).unwrap_or(0);
+    let from = whole.iter().position(is_long).unwrap_or(0);
     let hidden = whole.split_off(from).into_iter().chain(hidden).collect();
     QuestionText { head, shown, hidden }
 }
@@ -86,6 +88,12 @@ fn changed(file: &FileDiff, redactor: &Redactor) -> Vec<String> {
     let path = file.path.display().to_string();
     let note = file.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
     let mut lines = vec![format!("  {} {}{note}", file.action.as_str(), one_line(&redactor.redact(&path)))];
+    if let Some(Replaced { old, new }) = &file.replaced {
+        // Redacted whole: a secret that is cut is not recognised.
+        let row =
+            |name: &str, text: &str| format!("  {name} | {}", brief::replaced_text(&redactor.redact(text)));
+        lines.extend([row("old", old), row("new", new)]);
+    }
     lines.extend(barred(&file.diff, redactor));
     let empty = match file.action {
         FileAction::Create => "  it would be empty",
@@ -104,7 +112,7 @@ fn barred(text: &str, redactor: &Redactor) -> Vec<String> {
     let text = redactor.redact(text);
     let line = |line: &str| {
         let parts: Vec<_> = line.split('\t').map(one_line).collect();
-        format!("  | {}", parts.join("\t"))
+        format!("{BAR}{}", parts.join("\t"))
     };
     text.strip_suffix('\n').unwrap_or(&text).split('\n').filter(|_| !text.is_empty()).map(line).collect()
 }
@@ -144,10 +152,8 @@ mod tests {
     #[test]
     fn files_and_failures() {
         let file = |path: &str, action, note: Option<&str>, diff: &str| FileDiff {
-            path: path.into(),
-            action,
             note: note.map(str::to_owned),
-            diff: diff.to_owned(),
+            ..FileDiff::new(path, action, diff)
         };
         let files = vec![
             file("/ws/a", FileAction::Change, None, "@@ -1 +1 @@\n-a\n+b\n"),
@@ -173,6 +179,25 @@ mod tests {
         );
     }
 
+    /// APR-4: both texts of a replacement, 200 characters each, before the diff that has all of them.
+    #[test]
+    fn one_text_for_another() {
+        let replaced = Some(Replaced { old: "a\tb\n".into(), new: "é".repeat(300) });
+        let diff = format!("@@ -1 +1 @@\n-a\tb\n+{}\n", "é".repeat(30));
+        let file = FileDiff { replaced, ..FileDiff::new("/ws/a", FileAction::Change, diff) };
+        let expected = [
+            "tool: because",
+            "  change /ws/a",
+            r"  old | a\tb\n",
+            &format!("  new | {}...", "é".repeat(197)),
+            "  | @@ -1 +1 @@",
+            "  | -a\tb",
+            &format!("  | +{}", "é".repeat(30)),
+            "0 hidden",
+        ];
+        assert_eq!(drawn(Preview::Changes(vec![file])), expected.join("\n"));
+    }
+
     #[test]
     fn secrets_are_not_drawn_and_long_texts_are_counted() {
         let key = format!("echo sk-ant-{}", "a".repeat(40));
@@ -195,7 +220,7 @@ mod tests {
     #[test]
     fn how_much_of_a_change_is_shown() {
         let changes = |action, diff: String| {
-            let file = FileDiff { path: "/a".into(), action, note: None, diff };
+            let file = FileDiff::new("/a", action, diff);
             let question = Question {
                 tool: "tool".to_owned(),
                 preview: Preview::Changes(vec![file]),

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use zori_core::cancel::Cancel;
-use zori_core::question::FileDiff;
+use zori_core::question::{FileDiff, Replaced};
 use zori_core::tool::{Leniency, ToolCode, ToolKind, ToolOutput};
 
 use self::apply::{ReplaceCount, ReplaceError};
@@ -221,7 +221,11 @@ pub(crate) fn previewed(
     leniency: Leniency,
 ) -> Result<Vec<FileDiff>, ToolOutput> {
     let PlannedEdit { held, after, .. } = planned(target, replacements, seen, leniency)?;
-    Ok(vec![preview::diff(&target.path, Some(&held.loaded.text), Some(&after))])
+    let replaced = match replacements {
+        [Replacement { old, new, .. }] => Some(Replaced { old: old.clone(), new: new.clone() }),
+        _ => None,
+    };
+    Ok(vec![FileDiff { replaced, ..preview::diff(&target.path, Some(&held.loaded.text), Some(&after)) }])
 }
 
 /// A file's content before and after an edit.

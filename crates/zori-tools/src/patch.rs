@@ -186,8 +186,8 @@ fn previewed(cx: &PatchContext<'_>, patch: &str) -> Result<Vec<FileDiff>, ToolOu
             Some(OriginalFile { text: Some(before), .. }) => {
                 Some(preview::diff(&entry.target.path, Some(before), after))
             }
-            Some(OriginalFile { text: None, meta, .. }) => {
-                Some(preview::unreadable(&entry.target.path, meta.len, after))
+            Some(OriginalFile { text: None, meta, file, .. }) => {
+                Some(preview::unreadable(&entry.target.path, meta, file.as_ref(), after))
             }
         }
     };

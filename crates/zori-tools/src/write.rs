@@ -221,7 +221,9 @@ fn planned(
     Ok(vec![match old {
         None => preview::diff(path, None, Some(content)),
         Some(ExistingFile { text: Some(before), .. }) => preview::diff(path, Some(&before), Some(content)),
-        Some(ExistingFile { text: None, meta, .. }) => preview::unreadable(path, meta.len, Some(content)),
+        Some(ExistingFile { text: None, meta, file, .. }) => {
+            preview::unreadable(path, &meta, file.as_ref(), Some(content))
+        }
     }])
 }
 

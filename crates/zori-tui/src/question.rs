@@ -6,7 +6,7 @@ use std::time::Duration;
 use zori_core::ids::CallId;
 use zori_core::permission::{Class, Decision};
 use zori_core::question::brief;
-use zori_core::question::{Choice, FormPart, GrantScope, Preview, Question, Risk};
+use zori_core::question::{Choice, FormPart, GrantScope, Preview, Question, Replaced, Risk};
 
 use crate::row::{Ground, Role, Row, Span};
 use crate::wrap::{self, Break};
@@ -15,6 +15,10 @@ use crate::wrap::{self, Break};
 pub const SHOWN_FOR: Duration = Duration::from_millis(500);
 /// How long no key may have come before.
 pub const QUIET_FOR: Duration = Duration::from_millis(700);
+
+/// What stands before a text that is replaced, and before what replaces it. No line of a diff begins so.
+const OLD: &str = "old  ";
+const NEW: &str = "new  ";
 
 /// A question that waits for its answer.
 #[derive(Clone, Debug)]
@@ -31,6 +35,8 @@ pub struct Asked {
     pub explained: bool,
     /// What a model says of it.
     pub said: ModelWords,
+    /// What it says has no room beside what is asked about, and is on a page of its own.
+    pub said_on_page: bool,
     /// Whether all of its text has been looked at to the end.
     pub read_whole: bool,
     /// The user is writing why not; what was in the composer before.
@@ -115,6 +121,7 @@ impl Asked {
             entered: false,
             explained: false,
             said: ModelWords::NotAsked,
+            said_on_page: false,
             read_whole: false,
             because: None,
             remembered_in,
@@ -205,7 +212,17 @@ impl Asked {
                             _ => span,
                         })
                     });
-                    std::iter::once(Row::from(Span::new(head).bold())).chain(diff).collect::<Vec<_>>()
+                    let replaced = file.replaced.iter().flat_map(|Replaced { old, new }| {
+                        let row = |name: &str, text: &str, ground| {
+                            let text = Span::new(brief::replaced_text(text)).ground(ground);
+                            Row::empty().with(Span::new(name).muted()).with(text)
+                        };
+                        [row(OLD, old, Ground::Removed), row(NEW, new, Ground::Added)]
+                    });
+                    std::iter::once(Row::from(Span::new(head).bold()))
+                        .chain(replaced)
+                        .chain(diff)
+                        .collect::<Vec<_>>()
                 })
                 .collect(),
             Preview::Choices(_) => {
@@ -229,7 +246,9 @@ impl Asked {
         // Where each line that is not cut ends.
         let (mut rows, mut ends) = (Vec::new(), Vec::new());
         for line in lines.iter().take(most) {
-            let cut = long && line.width() > brief::LINE;
+            // The texts of a replacement stand in their diff, too.
+            let label = line.spans.first().is_some_and(|span| [OLD, NEW].contains(&span.text.as_str()));
+            let cut = long && !label && line.width() > brief::LINE;
             let line = if cut { &wrap::truncate(line, brief::LINE) } else { line };
             rows.extend(wrap::wrap_spans(&line.spans, wide.max(1), Break::Anywhere));
             ends.extend((!cut).then_some(rows.len()));
@@ -246,19 +265,31 @@ impl Asked {
 
     /// Returns what explains it: how much could go wrong, how the decision to ask came about, and what a model says (APR-5).
     pub(crate) fn explanation(&self, wide: usize) -> Vec<Row> {
+        let mut rows = self.steps(wide);
+        rows.extend(self.words(wide));
+        rows
+    }
+
+    /// Returns how much could go wrong, and how the decision to ask came about.
+    pub(crate) fn steps(&self, wide: usize) -> Vec<Row> {
         let risk = Risk::of(&self.question.preview, &self.decision);
         let role = if matches!(risk, Risk::High(_)) { Role::Warning } else { Role::Muted };
         let mut rows = vec![wrap::truncate(&Span::new(risk.to_string()).role(role).into(), wide)];
         let steps = self.question.explanation.iter().map(|line| Row::from(Span::new(line.as_str()).muted()));
         rows.extend(steps.map(|row| wrap::truncate(&row, wide)));
+        rows
+    }
+
+    /// Returns what a model says of it.
+    pub(crate) fn words(&self, wide: usize) -> Vec<Row> {
         let words = match &self.said {
-            ModelWords::NotAsked => return rows,
+            ModelWords::NotAsked => return Vec::new(),
             ModelWords::Asked => Span::new("the model is asked …").muted(),
+            _ if self.said_on_page => Span::new("the model has explained it; e shows it").role(Role::Primary),
             ModelWords::Said(words) => Span::new(format!("the model says: {words}")),
             ModelWords::Failed(why) => Span::new(format!("the model does not explain it: {why}")).muted(),
         };
-        rows.extend(wrap::wrap_hanging(&[words], wide, &Row::empty(), &Row::empty().with("  ")));
-        rows
+        wrap::wrap_hanging(&[words], wide, &Row::empty(), &Row::empty().with("  "))
     }
 
     /// Returns its rows and how many of the text are hidden. `most`: how many rows there is room for; `count`: how many questions there are.

@@ -3,6 +3,7 @@
 use serde_json::value::RawValue;
 
 use crate::question::{FileAction, FileDiff, Preview};
+use crate::text::one_line;
 
 /// Lines of a new file and of arguments.
 const FEW: usize = 12;
@@ -19,10 +20,23 @@ impl Preview {
             Self::Command { .. } | Self::Choices(_) => usize::MAX,
             Self::Changes(files) => match files.as_slice() {
                 [FileDiff { action: FileAction::Create, .. }] => FEW + 1,
+                // Both texts stand before the diff.
+                [FileDiff { replaced: Some(_), .. }] => SOME + 2,
                 _ => SOME,
             },
             Self::Input(_) | Self::Fails { .. } => FEW,
         }
+    }
+}
+
+/// Returns a text that is replaced, or that replaces one, in a row: its beginning, with line breaks and all that could hide something made
+/// visible. The diff has all of it.
+pub fn replaced_text(text: &str) -> String {
+    let beginning: String = text.chars().take(LINE + 1).collect();
+    let row = one_line(&beginning);
+    match row.chars().count() > LINE {
+        true => row.chars().take(LINE - 3).chain("...".chars()).collect(),
+        false => row.into_owned(),
     }
 }
 
@@ -94,15 +108,25 @@ pub fn json_lines(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::question::Replaced;
+
+    #[test]
+    fn a_text_in_a_row() {
+        assert_eq!(replaced_text("a\n\u{202e}b"), "a\\n\\u{202e}b");
+        assert_eq!(replaced_text(&"é".repeat(200)), "é".repeat(200));
+        assert_eq!(replaced_text(&"é".repeat(201)), format!("{}...", "é".repeat(197)));
+    }
 
     #[test]
     fn how_much_is_shown() {
-        let file = |action| FileDiff { path: "/a".into(), action, note: None, diff: String::new() };
+        let file = |action| FileDiff::new("/a", action, "");
+        let replaced = Some(Replaced { old: "a".into(), new: "b".into() });
         for (preview, lines) in [
             (Preview::Input("{}".into()), 12),
             (Preview::Fails { input: "{}".into(), why: "no".into() }, 12),
             (Preview::Changes(vec![file(FileAction::Create)]), 13),
             (Preview::Changes(vec![file(FileAction::Change)]), 16),
+            (Preview::Changes(vec![FileDiff { replaced, ..file(FileAction::Change) }]), 18),
             (Preview::Changes(vec![file(FileAction::Create), file(FileAction::Create)]), 16),
             (Preview::Command { command: "ls".into(), cwd: "/".into(), sandbox: None }, usize::MAX),
         ] {

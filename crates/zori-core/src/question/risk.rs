@@ -86,12 +86,7 @@ mod tests {
         let command =
             |command: &str| Preview::Command { command: command.into(), cwd: "/".into(), sandbox: None };
         let changes = |actions: &[FileAction]| {
-            let file = |action: &FileAction| FileDiff {
-                path: "/w/a".into(),
-                action: *action,
-                note: None,
-                diff: String::new(),
-            };
+            let file = |action: &FileAction| FileDiff::new("/w/a", *action, "");
             Preview::Changes(actions.iter().map(file).collect())
         };
         let low = "risk low: nothing in it deletes, formats or changes files";

@@ -77,7 +77,7 @@ mod tests {
             r#"{"tool":"t","would":{"command":"echo \u003c/call> [REDACTED]"}}"#
         );
         let diff = "@@ -1,3 +1,2 @@\n-old secret\n-two\n+new\n kept\n".to_owned();
-        let file = FileDiff { path: "/w/a".into(), action: FileAction::Change, note: None, diff };
+        let file = FileDiff::new("/w/a", FileAction::Change, diff);
         assert_eq!(
             sent(Preview::Changes(vec![file])),
             r#"{"tool":"t","would":[{"action":"change","path":"/w/a","lines_removed":2,"added":"new"}]}"#

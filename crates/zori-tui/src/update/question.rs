@@ -118,6 +118,9 @@ fn hidden_rows(state: &State) -> usize {
 fn explain(state: &mut State, effects: &mut Vec<Effect>) {
     let hidden = hidden_rows(state);
     let Some(asked) = state.questions.front_mut() else { return };
+    if asked.explained && asked.said_on_page {
+        return on_a_page(state);
+    }
     asked.explained = !asked.explained;
     if asked.explained && asked.said == ModelWords::NotAsked {
         asked.said = ModelWords::Asked;
@@ -131,15 +134,18 @@ fn explain(state: &mut State, effects: &mut Vec<Effect>) {
 
 /// Shows the call and its explanation on a page of their own.
 fn on_a_page(state: &mut State) {
+    let width = usize::from(state.size.width()).max(1);
     let Some(asked) = state.questions.front_mut() else { return };
-    asked.explained = false;
+    (asked.explained, asked.said_on_page) = (false, false);
     let mut rows = asked.lines();
     rows.push(Row::empty());
-    rows.extend(asked.explanation(usize::from(u16::MAX)));
+    // A page wraps what is too long wherever it ends; words are wrapped between them.
+    rows.extend(asked.steps(usize::from(u16::MAX)));
+    rows.extend(asked.words(width));
     state.pager = Some(Pager::explanation(rows));
 }
 
-/// A model has said what a call does, or that it cannot. It is shown where the explanation is; where that is closed, `e` shows it.
+/// A model has said what a call does, or that it cannot. It is shown where the explanation is; where it has no room there, `e` shows it.
 pub(super) fn explained(state: &mut State, call: &CallId, words: Result<String, String>) {
     let first = state.questions.front().is_some_and(|asked| asked.call == *call);
     let hidden = hidden_rows(state);
@@ -152,10 +158,10 @@ pub(super) fn explained(state: &mut State, call: &CallId, words: Result<String, 
     if first && state.pager.as_ref().is_some_and(Pager::is_explanation) {
         on_a_page(state);
     } else if first && explained && (!fits(state) || hidden_rows(state) > hidden) {
+        // What is being read stays.
         if let Some(asked) = state.questions.front_mut() {
-            asked.explained = false;
+            asked.said_on_page = true;
         }
-        state.say("the model has explained it; e shows it");
     }
 }
 

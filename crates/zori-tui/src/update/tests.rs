@@ -309,6 +309,26 @@ fn an_explanation_may_be_a_page() {
     assert!(!stage.state.questions[0].explained);
 }
 
+/// What is being read stays where the model's words have no room: they are on a page.
+#[test]
+fn words_of_a_model_that_have_no_room() {
+    let mut stage = stage();
+    stage.take(Msg::Resized(Size { rows: 24, columns: 60 }));
+    stage.turn().asked(Class::Shell, "ls").take(Msg::Drawn).wait(5000).key_now("e");
+    assert!(stage.screen().contains("the model is asked …") && stage.state.pager.is_none());
+    let words = "It lists the folder. ".repeat(60);
+    stage.take(Msg::Explained { call: CallId::new("call-0"), words: Ok(words) });
+    let screen = stage.screen();
+    assert!(
+        screen.contains("    risk low") && screen.contains("the model has explained it; e shows it"),
+        "{screen}"
+    );
+    stage.wait(5000).key_now("e");
+    assert!(stage.state.pager.as_ref().is_some_and(Pager::is_explanation));
+    let page: Vec<String> = crate::pager::screen(&stage.state).iter().map(Row::text).collect();
+    assert!(page.iter().any(|row| row.starts_with("the model says: It lists")), "{page:?}");
+}
+
 /// KEY-6: the arrows go through the answers, and Enter gives the one they are at.
 #[test]
 fn arrows_choose_an_answer() {

@@ -89,6 +89,34 @@ fn no_and_yes() {
     assert_eq!(std::fs::read_to_string(world.work().join("a.txt")).unwrap(), "new\n");
 }
 
+/// APR-4, APR-7: a replacement is asked about with both texts; a file that somebody changes meanwhile, far from what is shown, is another one, and
+/// the next call is asked about anew.
+#[test]
+fn a_file_that_changes_under_the_question() {
+    let edit = |id: &str| anthropic::tool_use(id, "edit", json!({"path": "a.txt", "old": "one", "new": "1"}));
+    let (world, model) = with_model([edit("t1"), edit("t2"), anthropic::text("Done.")]);
+    let lines = |last: &str| format!("one\n{}{last}\n", "same\n".repeat(9));
+    world.write("a.txt", lines("theirs"));
+    let mut pty = chat(&world);
+    type_line(&mut pty, 1, "go");
+    wait::until("the question", || pty.drawn().contains("[E]xplain? "));
+    world.write("a.txt", lines("others"));
+    reply(&mut pty, 1, "y\r");
+    reply(&mut pty, 2, "y\r");
+    type_line(&mut pty, 2, ":q");
+    let screen = over(pty);
+    let question =
+        "  change $WORK/a.txt\n  old | one\n  new | 1\n  | @@ -1,4 +1,4 @@\n  | -one\n  | +1\n  |  same\n";
+    assert_eq!(screen.matches(question).count(), 2, "{screen}");
+    insta::assert_snapshot!(model.request(1).conversation(), @r#"
+    user: go
+    assistant: tool_use t1 edit {"path":"a.txt","old":"one","new":"1"}
+    user: tool_result (error) t1 error permission_denied: changed_since_approval: a file of this call is not what it was when it was approved; nothing was executed
+    "#);
+    let now = std::fs::read_to_string(world.work().join("a.txt")).unwrap();
+    assert_eq!(now, lines("others").replacen("one", "1", 1));
+}
+
 /// DEC-2, APR-3: the same call is not asked about again in this session; `a` is a yes to one call, and Enter alone is no answer.
 #[test]
 fn always_for_the_same_call() {
