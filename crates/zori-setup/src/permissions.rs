@@ -153,6 +153,9 @@ pub fn gather(sources: PolicySources<'_>) -> Result<ResolvedPolicy, Failure> {
     for (file, config) in files {
         sensitive.extend(sensitive_paths(file, config, root, *home)?);
     }
+    if sources.remote_agent {
+        sensitive.extend(kept_from_servers(config, root, *home, &mut warnings));
+    }
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let workspace = Workspace::new(WorkspaceParts {
         roots: vec![root.to_path_buf()],
@@ -282,6 +285,25 @@ impl RuleSource<'_> {
         }
         written
     }
+}
+
+/// What a server's agent does not read without a question on top of the list (RD-6, RD-7).
+fn kept_from_servers(
+    config: &Config,
+    root: &Path,
+    home: Option<&Path>,
+    warnings: &mut Vec<String>,
+) -> Vec<PathPattern> {
+    let anchors = Anchors { home, workspace: root, rule_root: root };
+    let own = config.list("context.sensitive_files").unwrap_or_default().into_iter();
+    let all = zori_tools::context::sensitive_patterns().chain(own.map(|(text, _)| text.to_owned()));
+    all.filter_map(|text| {
+        let parsed = PathPattern::parse(&text, &anchors);
+        parsed
+            .map_err(|why| warnings.push(format!("`context.sensitive_files` cannot hold `{text}`: {why}")))
+            .ok()
+    })
+    .collect()
 }
 
 /// What a file adds to the list of what may hold secrets. Nothing takes away from it, so a project may add too.

@@ -12,7 +12,7 @@ mod walk;
 use std::path::PathBuf;
 
 pub use self::block::{BlockFacts, block, observer};
-pub use self::preview::{Previews, is_sensitive};
+pub use self::preview::{Previews, is_sensitive, sensitive_patterns};
 pub use self::tree::{FileEntry, Tree};
 
 /// Files whose beginnings are shown unless others are named (CB-8).

@@ -58,6 +58,13 @@ pub const DEF: ToolDef = ToolDef {
             need: Need::Optional,
             about: "max entries, up to 1000",
         },
+        Param {
+            name: "files_only",
+            aliases: &[],
+            ty: Ty::Flag,
+            need: Need::Optional,
+            about: "leave directories out",
+        },
     ],
 };
 
@@ -77,6 +84,7 @@ struct LsArgs {
     depth: Option<i64>,
     ignore: Option<Vec<String>>,
     limit: Option<i64>,
+    files_only: Option<bool>,
 }
 
 impl LsArgs {
@@ -145,7 +153,8 @@ fn list(
         types: None,
     };
     let cut = start_len(&start.place);
-    let make = || LsVisitor { ignore: &ignore, cut, smallest: SmallestN::new(limit) };
+    let files_only = args.files_only == Some(true);
+    let make = || LsVisitor { ignore: &ignore, cut, files_only, smallest: SmallestN::new(limit) };
     let mut smallest = SmallestN::new(limit);
     for lister in walk.run(cancel, make).map_err(|_| cancelled())? {
         smallest.merge(lister.smallest);
@@ -175,6 +184,7 @@ fn describe(again: &mut Relookup, start: &Path, name: &[u8]) -> Option<Entry> {
 struct LsVisitor<'a> {
     ignore: &'a Filter,
     cut: usize,
+    files_only: bool,
     smallest: SmallestN<Vec<u8>>,
 }
 
@@ -186,6 +196,9 @@ impl Visitor for LsVisitor<'_> {
         }
         let mut name = relative.to_vec();
         if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            if self.files_only {
+                return WalkState::Continue;
+            }
             name.push(b'/');
         }
         self.smallest.push(name);

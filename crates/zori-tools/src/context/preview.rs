@@ -31,6 +31,13 @@ const SENSITIVE: &[&str] = &[
 const SENSITIVE_BEGINNING: &str = ".env.";
 const SENSITIVE_ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".kdbx"];
 
+/// Returns the names of files that may hold secrets as patterns, such as rules have (RD-6).
+pub fn sensitive_patterns() -> impl Iterator<Item = String> {
+    let names = SENSITIVE.iter().map(|&name| name.to_owned());
+    let endings = SENSITIVE_ENDINGS.iter().map(|ending| format!("*{ending}"));
+    names.chain([format!("{SENSITIVE_BEGINNING}*")]).chain(endings)
+}
+
 /// How much of a file is read to find its beginning: redaction may shorten or lengthen it.
 const MAX_READ: u64 = 256 * 1024;
 

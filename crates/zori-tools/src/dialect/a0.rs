@@ -157,6 +157,7 @@ fn bounds(map: &mut Map<String, Value>) -> Result<(), ArgsError> {
     let (depth, files) = (take("max_depth"), take("max_files"));
     map.insert("depth".into(), depth.unwrap_or(DEPTH).clamp(1, 10).into());
     map.insert("limit".into(), files.unwrap_or(FILES).clamp(1, 1000).into());
+    map.insert("files_only".into(), true.into());
     Ok(())
 }
 

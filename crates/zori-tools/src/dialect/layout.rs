@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use zori_core::tool::{ToolCode, ToolOutput};
 
+use crate::context::is_sensitive;
+
 /// Lays a result out. The arguments are those the model wrote.
 pub type Layout = fn(&Map<String, Value>, ToolOutput) -> ToolOutput;
 
@@ -219,7 +221,8 @@ pub fn sizes(asked: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
             let name = text_of(entry, "name");
             match &entry["size"] {
                 _ if name.ends_with('/') => {}
-                Value::Number(size) if with_sizes => {
+                // Of what may hold secrets only the name is told (RD-8).
+                Value::Number(size) if with_sizes && !is_sensitive(name, &[]) => {
                     push_line(&mut out, format_args!("{folder}{name} ({size}B)"));
                 }
                 _ => push_line(&mut out, format_args!("{folder}{name}")),
@@ -244,6 +247,14 @@ pub fn found_lines(_: &Map<String, Value>, output: ToolOutput) -> ToolOutput {
                 &mut out,
                 format_args!(
                     "(only the first {searched} files were searched; narrow `path` or raise `max_files`)"
+                ),
+            );
+        }
+        if let Some(count) = data["withheld"].as_u64() {
+            push_line(
+                &mut out,
+                format_args!(
+                    "({count} files were not searched: they may hold secrets, or a rule keeps them back)"
                 ),
             );
         }

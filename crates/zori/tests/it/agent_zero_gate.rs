@@ -19,6 +19,30 @@ fn outcome_with(
     tool: &'static str,
     payload: Value,
 ) -> String {
+    let result = result_with(variable, mode, config, tool, payload);
+    match result["ok"] == true {
+        true => "auto".to_owned(),
+        false => {
+            let why = result["output"].as_str().expect("a reason");
+            let kinds =
+                [("approval_unavailable", "ask"), ("shell commands are off", "off"), ("blacklist", "block")];
+            kinds.iter().find(|(words, _)| why.contains(words)).map_or(why, |(_, kind)| kind).to_owned()
+        }
+    }
+}
+
+/// What the server reads.
+fn result(mode: &str, config: &str, tool: &'static str, payload: Value) -> Value {
+    result_with(None, mode, config, tool, payload)
+}
+
+fn result_with(
+    variable: Option<&str>,
+    mode: &str,
+    config: &str,
+    tool: &'static str,
+    payload: Value,
+) -> Value {
     let asked = json!({"type": "tool_request", "tool_name": tool, "payload": payload}).to_string();
     let server = agent_zero::start(Version::Old, move |count, _| match count {
         1 => asked.clone(),
@@ -34,6 +58,9 @@ fn outcome_with(
     world.write(world.base().join("config.toml"), config);
     world.write("a.txt", "alpha\n");
     world.write(".env", "KEY=1\n");
+    for name in ["config.yaml", "deploy/prod.pem", "deploy/x.tfvars"] {
+        world.write(name, "alpha: secret\n");
+    }
     let args = [
         "exec",
         "--no-save",
@@ -49,16 +76,7 @@ fn outcome_with(
     let output = world.run(&args);
     assert_eq!(output.code(), Some(0), "{output}");
     let message = server.request(1).json()["message"].as_str().expect("a text").to_owned();
-    let result = serde_json::from_str::<Value>(&message).expect("a result")["tool_result"].clone();
-    match result["ok"] == true {
-        true => "auto".to_owned(),
-        false => {
-            let why = result["output"].as_str().expect("a reason");
-            let kinds =
-                [("approval_unavailable", "ask"), ("shell commands are off", "off"), ("blacklist", "block")];
-            kinds.iter().find(|(words, _)| why.contains(words)).map_or(why, |(_, kind)| kind).to_owned()
-        }
-    }
+    serde_json::from_str::<Value>(&message).expect("a result")["tool_result"].clone()
 }
 
 const SHELL: &str = "[security]\nallow_shell = true\n";
@@ -67,11 +85,20 @@ const SHELL: &str = "[security]\nallow_shell = true\n";
 #[test]
 fn modes_and_classes() {
     let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-alpha\n+beta\n";
-    let rows: [(&str, &'static str, Value, [&str; 3]); 9] = [
+    let rows: [(&str, &'static str, Value, [&str; 3]); 13] = [
         ("", "read_file", json!({"path": "a.txt"}), ["ask", "auto", "auto"]),
         ("", "tree", json!({}), ["ask", "auto", "auto"]),
         ("", "rg", json!({"query": "alpha"}), ["ask", "auto", "auto"]),
         ("", "read_file", json!({"path": ".env"}), ["ask", "ask", "auto"]),
+        ("", "read_file", json!({"path": "config.yaml"}), ["ask", "ask", "auto"]),
+        ("", "read_file", json!({"path": "deploy/prod.pem"}), ["ask", "ask", "auto"]),
+        ("", "read_file", json!({"path": "deploy/x.tfvars"}), ["ask", "auto", "auto"]),
+        (
+            "context.sensitive_files = [\"*.tfvars\"]\n",
+            "read_file",
+            json!({"path": "deploy/x.tfvars"}),
+            ["ask", "ask", "auto"],
+        ),
         ("", "write_file", json!({"path": "b", "content": "x"}), ["ask", "ask", "auto"]),
         ("", "replace", json!({"path": "a.txt", "find": "alpha", "replace": "beta"}), ["ask", "ask", "auto"]),
         ("", "patch", json!({"diff": patch}), ["ask", "ask", "auto"]),
@@ -87,6 +114,28 @@ fn modes_and_classes() {
         }
     }
     assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
+/// RD-8: what may hold secrets is not searched, which is said, and listed by its name alone.
+#[test]
+fn what_is_kept_from_searches_and_lists() {
+    let config = "context.sensitive_files = [\"*.tfvars\"]\n";
+    let output =
+        |tool, payload| result("balanced", config, tool, payload)["output"].as_str().unwrap().to_owned();
+    assert_eq!(
+        output("search_text", json!({"query": "alpha"})),
+        "a.txt:1: alpha\n(3 files were not searched: they may hold secrets, or a rule keeps them back)"
+    );
+    assert_eq!(
+        output("list_files", json!({})),
+        ".env\na.txt (6B)\nconfig.yaml\ndeploy/prod.pem\ndeploy/x.tfvars (14B)"
+    );
+    // Folders are no files, and take nobody's place.
+    assert_eq!(
+        output("list_files", json!({"path": "deploy", "max_files": 1})),
+        "deploy/prod.pem\n(there is more; narrow it down)"
+    );
+    assert_eq!(output("list_files", json!({"max_files": 4})).lines().count(), 5);
 }
 
 /// The variable replaces what the config says, in both directions.
