@@ -42,6 +42,8 @@ pub fn context(bench: &Bench) -> Result<Vec<Figure>> {
             let (tree, text) = build(settings);
             let whole = in_ms(began.elapsed());
             ensure!(text.ends_with("[/AZ_CONTEXT]") && !text.contains("hunter2"), "that is no block");
+            let wanted = settings.max_files.min(FILES);
+            ensure!(tree.files.len() >= wanted, "{} of {wanted} files are named", tree.files.len());
             let began = Instant::now();
             let again = Tree::read(settings);
             again.take_signature_of(&tree);

@@ -237,15 +237,15 @@ impl ContextPreface {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what is noted of a block that was sent: the workspace's hash, which profile was told with it, and what the tools may do where
-    /// that was changed.
+    /// Returns what is noted of a block that was sent: the workspace's hash, what the tools may do where that was changed, and which profile
+    /// was told with it. A profile's name may have blanks, so it comes last ([`noted_profile`]).
     fn noted(&self, signature: &str) -> String {
         let live = self.live();
         let Rights { mode, shell, changed, .. } = &live.rights;
         match (live.profile.as_str(), changed) {
             (DEFAULT, false) => signature.to_owned(),
-            (profile, false) => format!("{signature} {profile}"),
-            (profile, true) => format!("{signature} {profile} {mode}{}", if *shell { "+shell" } else { "" }),
+            (profile, false) => format!("{signature} - {profile}"),
+            (profile, true) => format!("{signature} {mode}{} {profile}", if *shell { "+shell" } else { "" }),
         }
     }
 
@@ -345,9 +345,7 @@ impl PrefaceBuilder for ContextPreface {
         let noted = self.noted(signature);
         let changed = new_chat || known != Some(noted.as_str());
         // Another profile is news, too.
-        let profile =
-            |noted: &str| noted.split(' ').nth(1).filter(|name| *name != DEFAULT).map(str::to_owned);
-        let other_profile = known.is_none_or(|known| profile(known) != profile(&noted));
+        let other_profile = known.is_none_or(|known| noted_profile(known) != noted_profile(&noted));
         let is_due = |due: Due| match due {
             Due::Always => true,
             Due::OnChange => changed,
@@ -393,6 +391,11 @@ impl PrefaceBuilder for ContextPreface {
         let gone = attachments.min(live.attachments.len());
         live.attachments.drain(..gone);
     }
+}
+
+/// Returns which profile was told with a block, from what is noted of it.
+fn noted_profile(noted: &str) -> &str {
+    noted.splitn(3, ' ').nth(2).unwrap_or(DEFAULT)
 }
 
 /// Returns the settings of the observer that other clients use, in a row.

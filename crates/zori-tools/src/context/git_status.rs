@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,23 +15,58 @@ const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How much of its output is read.
 const MAX_OUTPUT: usize = 64 * 1024;
 
-/// Returns the lines about the repository; none outside of one.
+/// Returns the lines about the repository that the workspace is in, as far as they are about the workspace; none outside of one.
 pub(super) fn lines(root: &Path) -> Vec<String> {
-    let git = root.join(".git");
-    if !git.exists() {
+    let Some(git) = root.ancestors().map(|folder| folder.join(".git")).find_map(|git| Repository::at(&git))
+    else {
         return Vec::new();
-    }
-    let settings = fs::read_to_string(git.join("config")).unwrap_or_default().to_ascii_lowercase();
-    let names_programs =
-        ["filter", "fsmonitor", "hookspath", "include", "sshcommand", "textconv", "worktree"]
-            .iter()
-            .any(|word| settings.contains(word));
-    let branch = branch(&git).map(|name| format!("- branch: {name}"));
-    let status = match git.is_dir() && !names_programs {
-        true => status(root),
-        false => Some(vec!["- (not asked: the repository's settings name programs)".to_owned()]),
+    };
+    let branch = branch(&git.own).map(|name| format!("- branch: {name}"));
+    let status = match git.names_programs() {
+        false => status(root),
+        true => {
+            Some(vec!["- (not asked: the repository's settings name programs or other folders)".to_owned()])
+        }
     };
     branch.into_iter().chain(status.into_iter().flatten()).collect()
+}
+
+/// Where git keeps what it knows.
+struct Repository {
+    /// Of this worktree.
+    own: PathBuf,
+    /// Of all worktrees of the repository.
+    common: PathBuf,
+}
+
+impl Repository {
+    /// Returns what is at a `.git`: a folder, or the file of a worktree or a submodule that says where the folder is.
+    fn at(git: &Path) -> Option<Self> {
+        if git.is_dir() {
+            return Some(Self { own: git.to_owned(), common: git.to_owned() });
+        }
+        let text = fs::read_to_string(git).ok()?;
+        let own = git.parent()?.join(text.trim().strip_prefix("gitdir:")?.trim());
+        let common = match fs::read_to_string(own.join("commondir")) {
+            Ok(common) => own.join(common.trim()),
+            Err(_) => own.clone(),
+        };
+        own.is_dir().then_some(Self { own, common })
+    }
+
+    /// Returns whether its own settings name programs or other folders, or cannot be read.
+    fn names_programs(&self) -> bool {
+        const WORDS: [&str; 7] =
+            ["filter", "fsmonitor", "hookspath", "include", "sshcommand", "textconv", "worktree"];
+        let names = |file: PathBuf| match fs::read_to_string(file) {
+            Ok(settings) => {
+                let settings = settings.to_ascii_lowercase();
+                WORDS.iter().any(|word| settings.contains(word))
+            }
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        };
+        names(self.common.join("config")) || self.own.join("config.worktree").exists()
+    }
 }
 
 fn branch(git: &Path) -> Option<String> {
@@ -47,10 +82,18 @@ fn status(root: &Path) -> Option<Vec<String>> {
         .args([
             "-c",
             "core.quotePath=false",
+            "-c",
+            "status.relativePaths=true",
+            "-c",
+            "status.branch=false",
+            "-c",
+            "color.status=false",
             "status",
-            "--porcelain=v1",
+            "--short",
             "--untracked-files=normal",
             "--ignore-submodules=all",
+            "--",
+            ".",
         ])
         .current_dir(root)
         .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -98,4 +141,47 @@ fn read_patiently(mut out: std::process::ChildStdout) -> (Vec<u8>, bool) {
         }
     }
     (bytes, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(folder: &Path, args: &[&str]) {
+        let out = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"])
+            .args(args)
+            .current_dir(folder)
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+
+    /// CB-5: a workspace need not be the repository's own folder; what is outside of it is not told.
+    #[test]
+    fn inside_a_repository() {
+        let dir = tempfile::tempdir().unwrap();
+        let (whole, part) = (dir.path().join("whole"), dir.path().join("whole/part/deep"));
+        fs::create_dir_all(&part).unwrap();
+        assert_eq!(lines(&part), [""; 0]);
+        git(&whole, &["init", "-q", "-b", "main"]);
+        fs::write(whole.join("top"), "").unwrap();
+        fs::write(part.join("kept"), "").unwrap();
+        assert_eq!(lines(&part), ["- branch: main", "- ?? ./"]);
+        git(&whole, &["add", "."]);
+        git(&whole, &["commit", "-q", "-m", "one"]);
+        assert_eq!(lines(&part), ["- branch: main", "- clean"]);
+        fs::write(whole.join("top"), "other").unwrap();
+        fs::write(part.join("kept"), "other").unwrap();
+        fs::write(part.join("new"), "").unwrap();
+        assert_eq!(lines(&part), ["- branch: main", "-  M kept", "- ?? new"]);
+        let tree = dir.path().join("tree");
+        git(&whole, &["worktree", "add", "-q", "-b", "side", tree.to_str().unwrap()]);
+        assert_eq!(lines(&tree.join("part")), ["- branch: side", "- clean"]);
+        git(&whole, &["config", "core.fsmonitor", "false"]);
+        let unasked = "- (not asked: the repository's settings name programs or other folders)";
+        assert_eq!(lines(&tree), ["- branch: side", unasked]);
+    }
 }

@@ -70,6 +70,20 @@ fn modes() {
     assert_eq!(ask(&world, &server, "first"), "words");
 }
 
+/// UI-14: another profile is told in the mode `once`, too, by its whole name.
+#[test]
+fn profiles_whose_names_begin_alike() {
+    let server = answering();
+    let config = "[context]\nmode = \"once\"\n[agent_profiles]\n\"code review\" = \"Read.\"\n\"code writing\" = \"Write.\"\n";
+    let mut world = at(&server, config);
+    let mut told = Vec::new();
+    for profile in ["code review", "code writing", "code writing", "default", "code review"] {
+        world.set_var("AGENTZERO_AGENT_PROFILE", profile);
+        told.push(ask(&world, &server, "go"));
+    }
+    assert_eq!(told, ["context words", "context words", "words", "context words", "context words"]);
+}
+
 /// OBS-2: the observer comes first, and only when something changed; `manual` never.
 #[test]
 fn the_observer() {
