@@ -273,7 +273,9 @@ impl Config {
 
     /// Returns a list of strings, each with its line; `None` if it is not set.
     pub fn list(&self, key: &str) -> Option<Vec<(&str, usize)>> {
-        let entries = self.values.get(key)?.as_array()?.iter().filter_map(Value::as_str);
+        let value = self.values.get(key)?;
+        let entries = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+        let entries = entries.iter().filter_map(Value::as_str);
         let lines = self.lines.get(key).into_iter().flatten().copied().chain(std::iter::repeat(1));
         Some(entries.zip(lines).collect())
     }
@@ -463,6 +465,9 @@ mod tests {
             parse("[permissions]\ndeny = [\"a\", 1]").unwrap_err(),
             "c.toml:2:8: `permissions.deny` must be a list of strings, not a list"
         );
+        assert!(parse("[permissions]\ndeny = \"a\"").is_err());
+        let one = parse("[context]\nredact_keys = \"pin\"").unwrap();
+        assert_eq!(one.list("context.redact_keys").unwrap()[0].0, "pin");
         assert_eq!(
             parse("[security]\nmod = 1\n").unwrap().warnings,
             ["unknown key `security.mod` in c.toml"]

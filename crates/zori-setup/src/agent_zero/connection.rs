@@ -83,7 +83,7 @@ pub fn read(
     let timeout = reader.seconds("connection.timeout_seconds", "AGENTZERO_TIMEOUT_SECONDS", 0.0);
     let mock = config.flag("connection.use_mock") == Some(true);
     let terminate_on_close = config.flag("connection.terminate_on_close").unwrap_or(false);
-    let ui_url = own("connection.ui_url");
+    let ui_url = own("connection.ui_url").or_else(|| own("connection.dashboard_url"));
     let setup = AgentZeroSetup {
         options,
         mock,

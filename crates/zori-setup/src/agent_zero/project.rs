@@ -1,10 +1,11 @@
 //! Named projects and agent profiles: values of the user's own that are laid over the config (AZ-5, AZ-6).
 
-use toml::Value;
+use toml::{Table, Value};
 use zori_contract::failure::Failure;
 
 use crate::args::OverlayArgs;
 use crate::config::Config;
+use crate::config::keys::KEYS;
 use crate::environment::Environment;
 use crate::error::SETTING_INVALID;
 
@@ -93,17 +94,37 @@ pub fn overlaid(config: Config, env: &Environment, chosen: &OverlayArgs) -> Resu
     let mut values = Vec::new();
     for (key, value) in settings.as_table().into_iter().flatten() {
         let long = SHORT.iter().find(|(short, _)| short == key).map(|(_, long)| *long);
-        match (long, value) {
-            (Some(long), value) => values.push((long.to_owned(), value.clone())),
-            (None, Value::Table(inner)) => {
-                values.extend(inner.iter().map(|(field, value)| (format!("{key}.{field}"), value.clone())));
-            }
-            (None, value) => values.push((key.clone(), value.clone())),
-        }
+        lay(long.unwrap_or(key), value, &config, &mut values);
     }
     let place = format!("projects.{name}");
     values.extend(notes.into_iter().flatten());
     config.with(values).map_err(|wrong| Failure::new(&SETTING_INVALID, format!("{place}: {wrong}")))
+}
+
+/// Adds what a key of a project means: tables deep, everything else as it is (UI-13).
+fn lay(key: &str, value: &Value, config: &Config, values: &mut Vec<(String, Value)>) {
+    match (value, KEYS.iter().any(|known| known.name == key), config.table(key)) {
+        (Value::Table(inner), false, _) => {
+            inner.iter().for_each(|(name, value)| lay(&format!("{key}.{name}"), value, config, values));
+        }
+        (Value::Table(inner), true, Some(under)) => {
+            values.push((key.to_owned(), Value::Table(merged(under, inner))));
+        }
+        _ => values.push((key.to_owned(), value.clone())),
+    }
+}
+
+/// Returns a table with another over it.
+fn merged(under: &Table, over: &Table) -> Table {
+    let mut all = under.clone();
+    for (name, value) in over {
+        let value = match (all.get(name), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => Value::Table(merged(under, over)),
+            _ => value.clone(),
+        };
+        all.insert(name.clone(), value);
+    }
+    all
 }
 
 /// Returns the error for a project nobody wrote down.
@@ -112,5 +133,32 @@ pub fn unknown(name: &str, known: &[String]) -> Failure {
     match known {
         [only] if only == DEFAULT => failure.hint(format!("add `[projects.{name}]` to it")),
         known => failure.hint(format!("there are {}", known.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// UI-13: tables deep, other values replaced, and short keys where they belong; what is no setting is an error with its place.
+    #[test]
+    fn a_project_over_a_config() {
+        let laid = |own: &str| {
+            let dir = tempfile::tempdir().unwrap();
+            let file = dir.path().join("config.toml");
+            let below = "active_project = \"p\"\n[memory.dream]\nmin_hours = 1\nmin_sessions = 2\n[agent_profiles]\na = \"A\"\n";
+            std::fs::write(&file, format!("{below}{own}")).unwrap();
+            let config = Config::load(&file, "").unwrap();
+            overlaid(config, &Environment::default(), &OverlayArgs::default())
+                .map_err(|failure| failure.message)
+        };
+        let own = "[projects.p]\nsecurity_mode = \"paranoid\"\n[projects.p.memory.dream]\nmin_hours = 9\n[projects.p.agent_profiles]\nb = \"B\"\n";
+        let config = laid(own).unwrap();
+        assert_eq!(config.text("security.mode"), Some("paranoid"));
+        let hours = ["memory.dream.min_hours", "memory.dream.min_sessions"].map(|key| config.number(key));
+        assert_eq!(hours, [Some(9.0), Some(2.0)]);
+        assert_eq!(names(&config, "agent_profiles"), ["default", "a", "b"]);
+        let wrong = laid("[projects.p.memory.dream]\nhours = 9\n").unwrap_err();
+        assert_eq!(wrong, "projects.p: unknown key `memory.dream.hours`");
     }
 }

@@ -28,6 +28,12 @@ pub(super) const KEYS: &[Key] = &[
         "The server's own user interface, which F5 opens; unset: the address without its path",
     ),
     key(
+        "connection.dashboard_url",
+        Kind::Text,
+        "\"http://localhost:50001\"",
+        "Another name of `connection.ui_url`, which counts first",
+    ),
+    key(
         "connection.terminate_on_close",
         Kind::Flag,
         "false",
@@ -149,7 +155,7 @@ pub(super) const KEYS: &[Key] = &[
     key("observer.enabled", Kind::Flag, "false", "Whether a summary of the workspace goes before it"),
     key(
         "observer.mode",
-        Kind::Choice(&["automatic", "always", "manual", "off", "disabled"]),
+        Kind::Choice(&["automatic", "always", "manual", "off", "disabled", "false"]),
         "\"automatic\"",
         "When",
     ),

@@ -502,7 +502,7 @@ const GENERAL: &[Key] = &[
     ),
     key(
         "ui.waiting_game",
-        Kind::Choice(&["invaders", "pong", "off"]),
+        Kind::Choice(&["invaders", "pong", "off", "none", "disabled", "false"]),
         "\"invaders\"",
         "What plays in the panel while a turn runs; F3 plays it, too",
     ),
@@ -591,6 +591,9 @@ const GENERAL: &[Key] = &[
     key("permissions.deny", Kind::List, "[\"Read(.env)\", \"Bash(curl:*)\"]", "What never runs"),
 ];
 
+/// Lists for which one text stands for a list of one.
+const LISTS_OF_ONE: [&str; 2] = ["context.redact_keys", "context.redact_patterns"];
+
 pub fn check(key: &Key, value: &Value) -> Result<(), String> {
     let wrong = |wanted: &str| Err(format!("`{}` must be {wanted}, not {}", key.name, describe(value)));
     match (key.kind, value) {
@@ -599,6 +602,7 @@ pub fn check(key: &Key, value: &Value) -> Result<(), String> {
         (Kind::Switch, Value::String(text)) if text == "auto" => Ok(()),
         (Kind::Switch, _) => wrong("\"auto\", true or false"),
         (Kind::List, Value::Array(entries)) if entries.iter().all(Value::is_str) => Ok(()),
+        (Kind::List, Value::String(_)) if LISTS_OF_ONE.contains(&key.name) => Ok(()),
         (Kind::List, _) => wrong("a list of strings"),
         (Kind::Number, Value::Float(_) | Value::Integer(_)) => Ok(()),
         (Kind::Money, value) if dollars(value).is_some() => Ok(()),

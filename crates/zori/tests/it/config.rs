@@ -445,6 +445,9 @@ fn init_writes_every_key_as_a_comment() {
     # The server's own user interface, which F5 opens; unset: the address without its path.
     # connection.ui_url = "http://localhost:50001"
 
+    # Another name of `connection.ui_url`, which counts first.
+    # connection.dashboard_url = "http://localhost:50001"
+
     # Whether the server deletes a chat when it is closed here: a tab, the chat, the panel.
     # connection.terminate_on_close = false
 
