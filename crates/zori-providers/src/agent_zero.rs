@@ -157,6 +157,11 @@ impl AgentZero {
         Self { connection: Arc::new(connection), beside: true }
     }
 
+    /// Asks whether the server is well (SRV-10).
+    pub async fn health(&self) -> Result<(), ProviderFailure> {
+        self.connection.health().await
+    }
+
     /// Clears the history of a session's chat on the server; the chat stays (SRV-10). Returns whether there was one.
     pub async fn reset(&self, messages: &[Arc<Message>]) -> Result<bool, ProviderFailure> {
         self.connection.manage("api_reset_chat", messages).await

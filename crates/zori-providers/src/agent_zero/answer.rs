@@ -67,9 +67,15 @@ impl Format {
         match self {
             Self::Sse(mut frames) => {
                 if let Some(frame) = frames.finish().map_err(|error| too_long(&error.to_string()))? {
-                    event(frame, reply);
+                    match breaks_off(frame.data) {
+                        true => reply.break_off(),
+                        false => {
+                            event(frame, reply);
+                        }
+                    }
                 }
             }
+            Self::Jsonl(open) if breaks_off(&open) => reply.break_off(),
             Self::Jsonl(open) => json_line(&open, reply),
             Self::Whole(body) => whole(&body, reply),
         }
@@ -79,6 +85,12 @@ impl Format {
 
 fn too_long(message: &str) -> ProviderFailure {
     ProviderFailure::new(FailureKind::Parse, message)
+}
+
+/// Returns whether the end of the body cut an object in two: half of one is no answer.
+fn breaks_off(data: &[u8]) -> bool {
+    data.trim_ascii_start().starts_with(b"{")
+        && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_err_and(|error| error.is_eof())
 }
 
 /// Takes an event; returns whether it is the last.
@@ -91,9 +103,17 @@ fn event(frame: sse::Frame<'_>, reply: &mut Reply) -> bool {
     }
     match serde_json::from_str::<Value>(&data) {
         Ok(mut value) => {
+            // `message` is what every event is called that has no name; it says something only of words.
+            let says = |object: &serde_json::Map<String, Value>| match name {
+                "" => false,
+                "message" => {
+                    ["content", "text"].iter().any(|field| object.get(*field).is_some_and(Value::is_string))
+                }
+                _ => true,
+            };
             if let Value::Object(object) = &mut value
                 && !object.contains_key("type")
-                && !matches!(name, "" | "message")
+                && says(object)
             {
                 object.insert("type".to_owned(), Value::String(name.to_owned()));
             }

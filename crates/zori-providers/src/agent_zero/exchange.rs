@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::message::Message;
 use zori_core::provider::{Chunk, StopReason};
-use zori_core::transport::{HttpRequest, HttpResponse};
+use zori_core::transport::{HttpRequest, HttpResponse, Method};
 
 use super::answer::Format;
 use super::log_feed::LogFeed;
@@ -50,7 +50,8 @@ enum Attempt {
     Answered(HttpResponse),
     /// The server does not know the chat any more (SRV-6).
     ChatLost,
-    OtherRoute,
+    /// Nothing is at this route; what the server said of it.
+    OtherRoute(ProviderFailure),
 }
 
 /// A message that is ready to go.
@@ -73,25 +74,46 @@ impl Connection {
         if let (Payload::Results { .. }, Some(why)) = (&payload, self.why_unsent(&state)) {
             out.put(Chunk::Started { model: super::NAME.to_owned() });
             out.status(format!("The tool's result was not sent: {why}"));
-            out.put(Chunk::Done(StopReason::Other("tool_result_not_sent".to_owned())));
+            out.put(Chunk::Done(StopReason::Other("the tool's result was not sent".to_owned())));
             return Ok(());
         }
         if matches!(payload, Payload::Prompt { .. }) {
             state.waiting.clear();
         }
         let began = self.endpoint.clock.elapsed();
-        let (mut lost, mut rerouted, mut prepared) = (false, false, None);
+        let (mut lost, mut rerouted, mut prepared) = (false, None, None);
         loop {
             let message = match prepared.take() {
                 Some(prepared) => prepared,
                 None => self.message(&payload, &state, out).await,
             };
             let body = self.body(&message, &payload, &state);
-            let waiting = self.attempt(body, rerouted);
+            let waiting = self.attempt(body);
             let answered = self.until(waiting, state.context_id.as_deref(), began, out).await?;
             if let Err(failure) = &answered {
                 self.give_up(&message.files, failure, out);
             }
+            // The other route is remembered once something answers there (SRV-1).
+            let answered = match (rerouted.take(), answered) {
+                (Some(first), Ok(Attempt::OtherRoute(_))) => {
+                    self.other_route.fetch_xor(true, Ordering::Relaxed);
+                    Err(first)
+                }
+                (Some(_), Err(failure)) if failure.status.is_none() => {
+                    self.other_route.fetch_xor(true, Ordering::Relaxed);
+                    Err(failure)
+                }
+                (Some(_), answered) => {
+                    let now = self.other_route.load(Ordering::Relaxed);
+                    out.status(format!(
+                        "The server has no handler at {}; {} is used from now on",
+                        self.url(!now),
+                        self.url(now),
+                    ));
+                    answered
+                }
+                (None, answered) => answered,
+            };
             let response = match answered? {
                 Attempt::Answered(response) => response,
                 Attempt::ChatLost if !lost && matches!(payload, Payload::Prompt { .. }) => {
@@ -109,15 +131,10 @@ impl Connection {
                         ..ProviderFailure::new(FailureKind::HttpStatus, message)
                     });
                 }
-                Attempt::OtherRoute => {
-                    rerouted = true;
+                Attempt::OtherRoute(said) => {
+                    rerouted = Some(said);
                     prepared = Some(message);
-                    let before = self.other_route.fetch_xor(true, Ordering::Relaxed);
-                    out.status(format!(
-                        "The server has no handler at {}; {} is used from now on",
-                        self.url(before),
-                        self.url(!before),
-                    ));
+                    self.other_route.fetch_xor(true, Ordering::Relaxed);
                     continue;
                 }
             };
@@ -247,7 +264,7 @@ impl Connection {
         Ok(HttpRequest { url, ..self.endpoint.post("", headers, body) })
     }
 
-    async fn attempt(&self, body: Vec<u8>, rerouted: bool) -> Result<Attempt, ProviderFailure> {
+    async fn attempt(&self, body: Vec<u8>) -> Result<Attempt, ProviderFailure> {
         let request = self.post(self.url(self.other_route.load(Ordering::Relaxed)), body)?;
         let sent = self.endpoint.transport.send(request).await;
         let mut response = sent.map_err(|failure| {
@@ -260,20 +277,16 @@ impl Connection {
         }
         let (body, _) = failure::read_bounded(&mut response.body, MAX_ERROR_BODY).await;
         let said = error_text(&body);
-        let is_json = serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
         if status == 404 && said.as_deref().is_some_and(|said| said.contains("Context not found")) {
             return Ok(Attempt::ChatLost);
         }
-        let no_route = matches!(status, 404 | 405) && !is_json;
-        if no_route && !rerouted && self.endpoint.base_url.ends_with(HANDLER) {
-            return Ok(Attempt::OtherRoute);
+        let failure = refusal(status, said);
+        let message = format!("{} ({})", failure.message, self.endpoint.base_url);
+        let failure = ProviderFailure { message, ..failure };
+        match status {
+            404 | 405 if self.endpoint.base_url.ends_with(HANDLER) => Ok(Attempt::OtherRoute(failure)),
+            _ => Err(failure),
         }
-        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let message = format!("HTTP {status}{said} ({})", self.endpoint.base_url);
-        Err(ProviderFailure {
-            status: Some(status),
-            ..ProviderFailure::new(FailureKind::HttpStatus, message)
-        })
     }
 
     fn since(&self, began: Duration) -> Duration {
@@ -331,8 +344,10 @@ impl Connection {
                 Ok(mut response) if response.status == 200 => {
                     failure::read_bounded(&mut response.body, super::answer::MAX_LINE).await.0
                 }
-                // A server without a log; the answer itself still comes.
-                _ => return pending().await,
+                // A server without a log, or one that does not show it; the answer itself still comes.
+                Ok(response) if (400..500).contains(&response.status) => return pending().await,
+                // A moment's trouble: it is asked again.
+                _ => continue,
             };
             if let Ok(answer) = serde_json::from_slice::<Value>(&answer) {
                 feed.take(&answer).into_iter().for_each(|chunk| out.put(chunk));
@@ -376,6 +391,24 @@ impl Connection {
         reply.end()
     }
 
+    /// Asks whether the server is well (SRV-10). One without that page is there all the same.
+    pub(super) async fn health(&self) -> Result<(), ProviderFailure> {
+        let base = self.endpoint.base_url.as_str();
+        let root = base.strip_suffix(NEW_ROUTE).or_else(|| base.strip_suffix(HANDLER)).unwrap_or(base);
+        let url = format!("{}/api/health", root.trim_end_matches('/'));
+        let request = HttpRequest { method: Method::Get, ..self.post(url, Vec::new())? };
+        let sent = self.endpoint.transport.send(request).await;
+        let mut response =
+            sent.map_err(|failure| self.endpoint.without_key(failure::before_answer(&failure)))?;
+        match response.status {
+            200..300 | 404 | 405 => Ok(()),
+            status => {
+                let (body, _) = failure::read_bounded(&mut response.body, MAX_ERROR_BODY).await;
+                Err(self.endpoint.without_key(refusal(status, error_text(&body))))
+            }
+        }
+    }
+
     /// Asks the server to do something with a session's chat; returns whether there was one. A program that has just started learns here
     /// which routes the server has, as with a message (SRV-1).
     pub(super) async fn manage(
@@ -417,6 +450,13 @@ impl Connection {
         }
         Ok(false)
     }
+}
+
+/// Returns the failure that a status means, with what the server says of it.
+fn refusal(status: u16, said: Option<String>) -> ProviderFailure {
+    let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+    let message = format!("HTTP {status}{said}");
+    ProviderFailure { status: Some(status), ..ProviderFailure::new(FailureKind::HttpStatus, message) }
 }
 
 /// Returns what a server says of an error: its field, else the beginning of the text (SRV-5).

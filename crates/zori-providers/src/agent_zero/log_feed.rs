@@ -35,7 +35,12 @@ impl LogFeed {
                 self.told.insert(number(item), text(item));
             }
         }
-        items.iter().flat_map(|item| self.item(item)).collect()
+        let told = items.iter().flat_map(|item| self.item(item)).collect();
+        // Items that the server no longer lists are not told again.
+        if let Some(first) = items.iter().map(number).min() {
+            self.told = self.told.split_off(&first);
+        }
+        told
     }
 
     fn item(&mut self, item: &Value) -> Vec<Chunk> {
@@ -47,23 +52,34 @@ impl LogFeed {
         let heading = item["heading"].as_str().unwrap_or_default().trim();
         let kind = item["type"].as_str().unwrap_or_default();
         let short = |what: &str| {
-            let line =
-                if heading.is_empty() { item["content"].as_str().unwrap_or_default() } else { heading };
-            let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-            let line = zori_core::text::prefix(&line, 300);
-            Chunk::Status(format!("{what}{}", zori_core::text::one_line(line)))
+            let content = item["content"].as_str().unwrap_or_default();
+            // What is answered says more than the heading over it.
+            let text = if heading.is_empty() || kind == "response" && !content.is_empty() {
+                content
+            } else {
+                heading
+            };
+            Chunk::Status(format!("{what}{}", line(text)))
         };
         match kind {
             "agent" => {
+                let (thought, step) = (thoughts(item), step(item));
+                let (thought_before, step_before) =
+                    before.as_deref().and_then(|before| before.split_once(STEP)).unwrap_or_default();
                 // An item that grew is told by what was added.
-                let added = before.as_deref().and_then(|before| now.strip_prefix(before)).unwrap_or(&now);
-                vec![Chunk::Thinking(format!("{added}\n"))]
+                let added = thought.strip_prefix(thought_before).unwrap_or(&thought);
+                let thinks = (!added.is_empty()).then(|| Chunk::Thinking(format!("{added}\n")));
+                let does = (!step.is_empty() && step != step_before)
+                    .then(|| Chunk::Status(format!("Server: {}", line(&step))));
+                thinks.into_iter().chain(does).collect()
             }
+            // The text itself comes with the message.
+            "response" => vec![short("Server answers: ")],
             "tool" | "mcp" | "code_exe" | "browser" => vec![short("The server's tool: ")],
             "progress" | "info" | "hint" | "util" | "subagent" => vec![short("Server: ")],
             "warning" => vec![short("Server warning: ")],
             "error" => vec![short("Server error: ")],
-            // The answer itself comes with the message; the user's words came from here.
+            // The user's words came from here.
             _ => Vec::new(),
         }
     }
@@ -73,19 +89,44 @@ fn number(item: &Value) -> i64 {
     item["no"].as_i64().unwrap_or(-1)
 }
 
-/// Returns what an item says; of the agent, what it thinks.
+/// Stands between what the agent thinks and what it does, as both are kept.
+const STEP: char = '\u{0}';
+
+/// Returns what an item says; of the agent, what it thinks and does.
 fn text(item: &Value) -> String {
     let field = |name: &str| item[name].as_str().unwrap_or_default();
-    let thoughts = ["reasoning", "thoughts", "step"].iter().find_map(|name| match &item["kvps"][*name] {
+    match field("type") {
+        "agent" => match (thoughts(item), step(item)) {
+            (thought, step) if thought.is_empty() && step.is_empty() => String::new(),
+            (thought, step) => format!("{thought}{STEP}{step}"),
+        },
+        _ => format!("{}{}", field("heading"), field("content")),
+    }
+}
+
+/// Returns what the agent thinks.
+fn thoughts(item: &Value) -> String {
+    let found = ["reasoning", "thoughts"].iter().find_map(|name| match &item["kvps"][*name] {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Array(lines) if !lines.is_empty() => {
             Some(lines.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n"))
         }
         _ => None,
     });
-    match (field("type"), thoughts) {
-        ("agent", Some(thoughts)) => thoughts,
-        ("agent", None) => field("heading").to_owned(),
-        _ => format!("{}{}", field("heading"), field("content")),
-    }
+    found.unwrap_or_default()
+}
+
+/// Returns what the agent does: the heading, or the step it names.
+fn step(item: &Value) -> String {
+    let named = [&item["heading"], &item["kvps"]["step"]];
+    named
+        .iter()
+        .find_map(|value| value.as_str().map(str::trim).filter(|text| !text.is_empty()))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    zori_core::text::one_line(zori_core::text::prefix(&line, 300)).into_owned()
 }

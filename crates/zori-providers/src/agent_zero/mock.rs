@@ -47,10 +47,14 @@ fn answer(asked: &Value) -> String {
         Ok(result) if result.get("tool_result").is_some() => {
             let result = &result["tool_result"];
             let files = result["details"]["files"].as_u64().unwrap_or(0);
+            let names = match files {
+                1 => "the name of one file".to_owned(),
+                files => format!("the names of {files} files"),
+            };
             let text = if result["ok"] == true {
                 format!(
-                    "I am the mock server inside this program: no model answers. Your tool `{}` ran here and sent me {files} \
-                     names of files. Set `connection.api_url` to a real Agent Zero server and \
+                    "I am the mock server inside this program: no model answers. Your tool `{}` ran here and sent me {names}. \
+                     Set `connection.api_url` to a real Agent Zero server and \
                      `connection.use_mock = false`.",
                     result["tool_name"].as_str().unwrap_or_default()
                 )

@@ -28,6 +28,8 @@ pub(super) struct Reply {
     /// Whether this answer has requests.
     asked_anew: bool,
     error: Option<String>,
+    /// Whether the body ended in the middle of an event.
+    broken: bool,
     stated: bool,
     said: bool,
 }
@@ -46,6 +48,7 @@ impl Reply {
             asked_anew: false,
             requests: earlier,
             error: None,
+            broken: false,
             stated: false,
             said: false,
         }
@@ -89,9 +92,21 @@ impl Reply {
         }
     }
 
+    /// Notes that the body ended in the middle of an event.
+    pub(super) fn break_off(&mut self) {
+        self.broken = true;
+    }
+
     /// Ends the reply.
     pub(super) fn end(mut self) -> Result<(), ProviderFailure> {
         let silent = !self.said && self.held.is_empty() && !self.asked_anew;
+        if self.broken {
+            let message = "the server's answer ended in the middle of an event";
+            if silent && self.deltas.is_empty() && self.error.is_none() {
+                return Err(ProviderFailure::new(FailureKind::Transport, message));
+            }
+            self.out.status(format!("Incomplete: {message}"));
+        }
         if silent && !self.deltas.is_empty() {
             self.held.push(std::mem::take(&mut self.deltas));
         } else if let Some(error) = self.error.take() {
@@ -116,10 +131,7 @@ impl Reply {
                 StopReason::ToolUse
             }
             None if self.said => StopReason::EndTurn,
-            None => {
-                self.out.status("The server's answer was empty");
-                StopReason::Other("empty".to_owned())
-            }
+            None => StopReason::Other("the server's answer was empty".to_owned()),
         };
         self.out.put(Chunk::Done(stop));
         Ok(())

@@ -51,13 +51,25 @@ impl ToolRequest {
             from.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(str::to_owned)
         };
         let first = |names: &[&str]| names.iter().find_map(|name| text(object, name));
+        // Some servers count their calls.
+        let id = |name: &&str| match object.get(*name)? {
+            Value::Number(number) => Some(number.to_string()),
+            _ => text(object, name),
+        };
         let tool_name =
             first(&["tool_name", "name", "tool"]).or_else(|| text(function?, "name"))?.trim().to_owned();
         let is_shell = SHELL.contains(&tool_name.as_str());
+        // Those without anything in them say nothing, and the fields beside them count.
+        let says = |value: &&Value| match value {
+            Value::Null => false,
+            Value::Object(fields) => !fields.is_empty(),
+            _ => true,
+        };
         let given = function
             .and_then(|function| function.get("arguments"))
-            .or_else(|| ARGUMENTS.iter().find_map(|name| object.get(*name)))
-            .filter(|value| !value.is_null());
+            .into_iter()
+            .chain(ARGUMENTS.iter().filter_map(|name| object.get(*name)))
+            .find(says);
         let mut payload = match given {
             Some(Value::String(json)) => match serde_json::from_str::<Value>(json) {
                 Ok(value @ Value::Object(_)) => value,
@@ -66,7 +78,8 @@ impl ToolRequest {
             },
             Some(value) => value.clone(),
             None => {
-                let fields = object.iter().filter(|(name, _)| !OWN_FIELDS.contains(&name.as_str()));
+                let own = |name: &str| OWN_FIELDS.contains(&name) || ARGUMENTS.contains(&name);
+                let fields = object.iter().filter(|(name, _)| !own(name.as_str()) && *name != "function");
                 let direct = fields.filter(|(name, _)| is_shell || *name != "command");
                 Value::Object(direct.map(|(name, value)| (name.clone(), value.clone())).collect())
             }
@@ -80,7 +93,7 @@ impl ToolRequest {
         Some(Self {
             command,
             reason: first(&["reason"]).unwrap_or_else(|| NO_REASON.to_owned()),
-            tool_call_id: first(&["tool_call_id", "id"]),
+            tool_call_id: ["tool_call_id", "id"].iter().find_map(id),
             tool_name,
             payload,
         })

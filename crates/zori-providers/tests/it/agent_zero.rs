@@ -11,7 +11,7 @@ use zori_core::ids::CallId;
 use zori_core::message::{Block, IdOrigin, Message, Role, Thinking, ToolCall, ToolInput, ToolResult};
 use zori_core::provider::{Chunk, Delivery, Provider, Request};
 use zori_core::time::{Clock, Timestamp};
-use zori_core::transport::{HttpRequest, HttpResponse, Timeouts, Transport, TransportFailure};
+use zori_core::transport::{HttpRequest, HttpResponse, Method, Timeouts, Transport, TransportFailure};
 use zori_providers::agent_zero::{AgentZero, AgentZeroOptions, Preface, PrefaceBuilder, StreamMode};
 use zori_providers::endpoint::Endpoint;
 use zori_providers::key::Credential;
@@ -222,7 +222,7 @@ async fn answers_that_are_odd() {
     for (kind, body, expected) in [
         ("text/plain", "just words\n".to_owned(), "text just words\ndone EndTurn"),
         ("application/json", "\"a string\"".to_owned(), "text a string\ndone EndTurn"),
-        ("application/json", String::new(), "status The server's answer was empty\ndone Other(\"empty\")"),
+        ("application/json", String::new(), "done Other(\"the server's answer was empty\")"),
         ("application/json", "{\"error\":\"no model\"}".to_owned(), "failed api_error: no model"),
         (
             "text/event-stream",
@@ -235,6 +235,22 @@ async fn answers_that_are_odd() {
             "failed parse: the server answered with a web page, not with a message; check the address (http://a0.test/api_message)",
         ),
         ("text/event-stream", big, "failed parse: an event of the stream is larger than 16 MiB"),
+        (
+            "text/event-stream",
+            "event: message\ndata: {\"content\":\"hi\"}\n\nevent: message\ndata: {\"response\":\"you\"}\n\n"
+                .to_owned(),
+            "text hi\ntext \n\nyou\ndone EndTurn",
+        ),
+        (
+            "text/event-stream",
+            "data: {\"type\":\"status\",\"content\":\"s\"}\n\ndata: {\"type\":\"final_resp".to_owned(),
+            "status s\nfailed transport: the server's answer ended in the middle of an event",
+        ),
+        (
+            "application/x-ndjson",
+            "{\"type\":\"text\",\"text\":\"all\"}\n{\"type\":\"st".to_owned(),
+            "status Incomplete: the server's answer ended in the middle of an event\ntext all\ndone EndTurn",
+        ),
     ] {
         assert_eq!(Talk::new([Exchange::new(200, kind, body)]).ask("hi").await, expected);
     }
@@ -298,7 +314,7 @@ async fn results_that_stay_here() {
     let ok = json!({"ok": true, "data": {}});
     assert_eq!(
         talk.answer(true, ok.clone(), "x").await,
-        "status The tool's result was not sent: the server has given no context id\ndone Other(\"tool_result_not_sent\")"
+        "status The tool's result was not sent: the server has given no context id\ndone Other(\"the tool's result was not sent\")"
     );
     let off = AgentZeroOptions { send_tool_results: false, ..AgentZeroOptions::default() };
     let with_id = Exchange::json(r#"{"type":"tool_request","tool_name":"ls","context_id":"c"}"#);
@@ -307,7 +323,7 @@ async fn results_that_stay_here() {
     assert_eq!(
         talk.answer(true, ok, "x").await,
         "status The tool's result was not sent: `connection.send_tool_results` is false\n\
-         done Other(\"tool_result_not_sent\")"
+         done Other(\"the tool's result was not sent\")"
     );
     assert_eq!(talk.transport.requests().len(), 1);
 }
@@ -347,13 +363,39 @@ async fn routes_and_chats_that_are_not_there() {
     let urls: Vec<_> = talk.transport.requests().into_iter().map(|request| request.url).collect();
     assert_eq!(urls[1..], ["http://a0.test/api/api_message"; 3]);
     assert_eq!((talk.sent(2)["context_id"].as_str(), talk.sent(3).get("context_id")), (Some("c-1"), None));
-    let mut nowhere = Talk::new([no_route(), no_route()]);
-    assert!(
-        nowhere
-            .ask("hi")
-            .await
-            .ends_with("failed http_status: HTTP 404: <h1>Not Found</h1> (http://a0.test/api_message)")
+}
+
+/// SRV-1: only `Context not found` is an answer of the handler; a route is remembered once something is there.
+#[tokio::test]
+async fn a_route_that_is_not_there_says_so_in_any_words() {
+    let no_route = |body: &str| Exchange::new(404, "application/json", body.to_owned());
+    let answer = || Exchange::json(r#"{"context_id":"c","response":"ok"}"#);
+    let first = no_route(r#"{"detail":"Not Found"}"#);
+    assert!(Talk::new([first, answer()]).ask("hi").await.ends_with("text ok\ndone EndTurn"));
+    let refused = || Exchange::new(405, "text/html", "<h1>Method Not Allowed</h1>");
+    let mut nowhere = Talk::new([no_route(r#"{"error":"no such page"}"#), refused(), refused(), answer()]);
+    assert_eq!(
+        nowhere.ask("hi").await,
+        "failed http_status: HTTP 404: no such page (http://a0.test/api_message)"
     );
+    assert!(nowhere.ask("again").await.ends_with("text ok\ndone EndTurn"));
+    let urls: Vec<_> = nowhere.transport.requests().into_iter().map(|request| request.url).collect();
+    let [old, new] = ["http://a0.test/api_message", "http://a0.test/api/api_message"];
+    assert_eq!(urls, [old, new, old, new]);
+}
+
+/// SRV-10: whether the server is well; one without such a page is there all the same.
+#[tokio::test]
+async fn whether_it_is_well() {
+    let page = |status: u16, body: &str| Exchange::new(status, "text/plain", body.to_owned());
+    let talk = Talk::new([page(200, "{}"), page(404, "none"), page(503, "starting")]);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        told.push(talk.provider.health().await.map_err(|failure| failure.message));
+    }
+    assert_eq!(told, [Ok(()), Ok(()), Err("HTTP 503: starting".to_owned())]);
+    let asked = &talk.transport.requests()[0];
+    assert_eq!((asked.method, asked.url.as_str()), (Method::Get, "http://a0.test/api/health"));
 }
 
 #[tokio::test]
@@ -418,7 +460,7 @@ impl Transport for Slow {
                 *polls
             };
             let item = |no: u32, kind: &str, text: &str| json!({"no": no, "type": kind, "heading": text, "content": ""});
-            let agent = |text: &str| json!({"no": 2, "type": "agent", "kvps": {"thoughts": text}});
+            let agent = |text: &str| json!({"no": 2, "type": "agent", "heading": "A0: Calling LLM", "kvps": {"thoughts": text}});
             let (guid, items) = match poll {
                 1 => ("g", vec![item(0, "tool", "old"), item(1, "user", "hi"), agent("I")]),
                 2 => (
@@ -430,8 +472,13 @@ impl Transport for Slow {
                         item(3, "code_exe", "ran"),
                     ],
                 ),
-                3 => ("new", vec![item(0, "warning", "careful")]),
-                _ => ("new", vec![item(0, "warning", "careful")]),
+                // A moment's trouble.
+                3 => return Err(TransportFailure::Broken("reset".into())),
+                _ => {
+                    let answer =
+                        json!({"no": 1, "type": "response", "heading": "A0: Responding", "content": "do"});
+                    ("new", vec![item(0, "warning", "careful"), answer])
+                }
             };
             Ok(Exchange::json(json!({"log": {"guid": guid, "items": items}}).to_string()).response())
         })
@@ -448,8 +495,8 @@ async fn waits_are_reported_and_the_log_is_followed() {
     talk.provider = AgentZero::new(endpoint(transport.clone()), options.clone(), None);
     assert_eq!(
         talk.ask("hi").await,
-        "thinking I\n\nthinking  think\n\nstatus The server's tool: ran\nstatus Server warning: careful\n\
-         status Waiting for the server (3 s)\nstate {\"context_id\":\"c\"}\ntext done\ndone EndTurn"
+        "thinking I\n\nstatus Server: A0: Calling LLM\nthinking  think\n\nstatus The server's tool: ran\n\
+         status Waiting for the server (3 s)\nstatus Server warning: careful\nstatus Server answers: do\nstate {\"context_id\":\"c\"}\ntext done\ndone EndTurn"
     );
     let limited = AgentZeroOptions {
         max_wait: Some(Duration::from_secs(2)),

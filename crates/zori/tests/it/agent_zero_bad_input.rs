@@ -69,10 +69,10 @@ fn answers_that_are_none() {
     ------- stderr -------
     [Some(0)]
     == half an event
-    {"type":"final_resp
     ------- stderr -------
     s
-    [Some(0)]
+    Error [transport]: the server's answer ended in the middle of an event
+    [Some(12)]
     == a connection that breaks off
     ------- stderr -------
     s
@@ -80,8 +80,7 @@ fn answers_that_are_none() {
     [Some(12)]
     == nothing at all
     ------- stderr -------
-    The server's answer was empty
-    Warning: The model stopped for an unknown reason: empty
+    Warning: The model stopped for an unknown reason: the server's answer was empty
     [Some(0)]
     == an error in the stream
     ------- stderr -------

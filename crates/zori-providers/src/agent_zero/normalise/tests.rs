@@ -48,6 +48,10 @@ fn every_row() {
         ("11", json!({"tool_request": {"tool_name": "tree"}})),
         ("12", json!({"type": "tool", "name": "write_file", "path": "a", "content": "é", "reason": "why"})),
         ("12 shell", json!({"type": "tool_request", "tool_name": "shell", "command": "ls", "payload": {}})),
+        (
+            "12 an empty payload",
+            json!({"type": "tool_request", "tool_name": "read_file", "path": "a", "payload": {}, "id": 7}),
+        ),
         ("12 no name", json!({"type": "tool_request", "payload": {}})),
         ("13", json!({"type": "text", "text": "t"})),
         ("14", json!([{"type": "final_response", "content": "c"}, {"type": "answer", "text": "t"}])),
