@@ -233,7 +233,8 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
     let scheduler = scheduler(cx, &prepared, &run);
-    screen::run_panel(cx, signals, prepared, run, args.clone(), attached, scheduler)
+    let seat = (prepared, run, Some(args.clone()), attached);
+    screen::run_panel(cx, signals, seat, args.prompt.text.clone(), scheduler)
 }
 
 /// Opens the chat on the screen, and again wherever it goes on.

@@ -22,7 +22,10 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     let demo = Demo::prepare(cx)?;
     let Settings { session, run } = demo.settings(args)?;
     let host = wire_up::host(session)?;
-    cx.ui.say("This is a demo: a scripted model, not a real one. Engine, tools and files are real.");
+    let what = if demo.mock { "server" } else { "model" };
+    cx.ui.say(&format!(
+        "This is a demo: a scripted {what}, not a real one. Engine, tools and files are real."
+    ));
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
     let on_screen = screen::fits(cx, args.plain);
     if !on_screen {
@@ -31,9 +34,15 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     let network = network::open(cx, &host.settings, &run)?;
     let (opened, upstream) = (host.unsaved(), Upstream { network, provider: demo.provider() });
     if on_screen {
-        let opening = Opening::Prompt(demo.prompt().to_owned());
         let prepared = Prepared { host, opened, upstream };
         let seat = (prepared, run, None, Vec::new());
+        if demo.mock {
+            // The bare call of that name opens the panel, too.
+            let exit = screen::run_panel(cx, signals, seat, Some(demo.prompt().to_owned()), None)?;
+            farewell(cx, args, demo);
+            return Ok(exit);
+        }
+        let opening = Opening::Prompt(demo.prompt().to_owned());
         let left = screen::run(cx, signals, seat, opening, &mut None)?;
         farewell(cx, args, demo);
         return Ok(match left {
@@ -61,13 +70,20 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
 
 /// Says where the result is, and how to go on with a real model.
 fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo) {
+    let mock = demo.mock;
     match args.keep {
         true => cx.ui.say(&format!("\nThe result is in {}", demo.keep().display())),
         false => drop(demo),
     }
-    cx.ui.say(&format!(
-        "\nThat was {name} with a script for a model. With one of your own:\n\n    \
-         export ANTHROPIC_API_KEY=...\n    {name} exec -p \"What does this project do?\"",
-        name = cx.profile.name
-    ));
+    let name = cx.profile.name;
+    cx.ui.say(&match mock {
+        true => format!(
+            "\nThat was {name} with a script for a server. With one of your own:\n\n    \
+             export AGENTZERO_API_URL=http://localhost:50001/api_message\n    export AGENTZERO_API_KEY=...\n    {name}"
+        ),
+        false => format!(
+            "\nThat was {name} with a script for a model. With one of your own:\n\n    \
+             export ANTHROPIC_API_KEY=...\n    {name} exec -p \"What does this project do?\""
+        ),
+    });
 }

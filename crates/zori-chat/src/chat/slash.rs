@@ -12,7 +12,7 @@ pub mod report;
 mod session;
 mod table;
 pub mod upload;
-mod usage;
+pub mod usage;
 
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;

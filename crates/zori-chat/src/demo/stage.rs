@@ -45,7 +45,7 @@ pub struct Demo {
     folder: Option<PathBuf>,
     provider: Arc<dyn Provider>,
     /// Whether it is a server with an agent of its own.
-    mock: bool,
+    pub(super) mock: bool,
     tool_timeout: Duration,
     leniency: Leniency,
     shell: ShellProgram,
@@ -111,7 +111,10 @@ impl Demo {
             PROVIDERS.iter().find(|facts| facts.is_local()).expect("the catalogue lists local servers");
         let server = catalog::provider(agent_zero::NAME).filter(|_| self.mock);
         let model = match server {
-            Some(facts) => ModelSettings::new(facts, facts.default_model),
+            Some(facts) => ModelSettings {
+                base_url: mock::ADDRESS.to_owned(),
+                ..ModelSettings::new(facts, facts.default_model)
+            },
             None => ModelSettings::new(here, MODEL),
         };
         let (root, temp) = (self.folder().to_owned(), self.env.temp_dir().to_owned());

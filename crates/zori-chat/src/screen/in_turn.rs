@@ -60,7 +60,7 @@ pub const COMMANDS: &[&str] = &[
 ];
 
 /// Those that show something of the session that a turn changes, and something that it does not.
-const SHOWN: [&str; 5] = ["/status", "/cost", "/context", "/permissions", "/security"];
+const SHOWN: [&str; 4] = ["/cost", "/context", "/permissions", "/security"];
 const FIXED: [&str; 3] = ["/agents", "/skills", "/hooks"];
 
 /// What is known of the session while a turn has it.
@@ -94,7 +94,9 @@ impl Screen<'_, '_> {
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let (mut ui, said) = Ui::collecting(&self.chat.cx.app.env);
         std::mem::swap(self.chat.cx.ui, &mut ui);
-        let mut shown = Vec::new();
+        // A server that is busy with the turn is not asked how it is.
+        slash::usage::show_status(&mut self.chat, None);
+        let mut shown = vec![("/status", said.take().trim_end().to_owned())];
         for name in SHOWN.into_iter().chain(FIXED) {
             if let Found::Command(command, _) = slash::find(name)
                 && command.run(&mut self.chat, "").is_ok()
@@ -140,8 +142,8 @@ impl Outside {
             display.state.transcript.notice(level, text);
             display.touch();
         };
-        // A change waits for the end of the turn.
-        let looks = name != "/security" || rest.is_empty();
+        // A change waits for the end of the turn, and so does what takes its time.
+        let looks = !matches!(name, "/security" | "/context") || rest.is_empty();
         if let Some((_, text)) = snapshot.shown.iter().find(|(shown, _)| looks && *shown == name) {
             match FIXED.contains(&name) {
                 true => say(NoticeLevel::Info, text),

@@ -41,19 +41,16 @@ use zori_setup::wire_up::Prepared;
 /// The theme of the panel unless the user says otherwise (THM-1).
 const THEME: &str = "Studio Dark";
 
-/// Opens the panel with its first tab.
+/// Opens the panel with its first tab. Without `args` it is the demo, which has no other; `prompt` is sent first.
 pub fn run(
     cx: &mut AgentCx<'_>,
     signals: Signals,
-    prepared: Prepared,
-    run: RunSettings,
-    args: LowArgs,
-    attached: Vec<Image>,
+    (prepared, run, args, attached): (Prepared, RunSettings, Option<LowArgs>, Vec<Image>),
+    prompt: Option<String>,
     mut scheduler: Option<Scheduler>,
 ) -> Result<Exit, Failure> {
     let brand = cx.profile.name;
-    let prompt = args.prompt.text.clone();
-    let mut seat = Seat::open(cx, None, prepared, run, Some(args), attached, false)?;
+    let mut seat = Seat::open(cx, None, prepared, run, args, attached, false)?;
     let (runtime, resumed) = (seat.plain.runtime(), seat.resumed);
     let config = seat.config.clone();
     if config.text("ui.theme").is_none() {
@@ -359,6 +356,14 @@ impl Desk<'_, '_> {
         match done {
             Done::Turn(end) => {
                 let failed = matches!(end.summary.outcome, Outcome::Failed(_));
+                let answered = match end.summary.outcome {
+                    Outcome::Completed(_) | Outcome::Limit(_) => Some(true),
+                    Outcome::Failed(_) => Some(false),
+                    _ => None,
+                };
+                if let (Some(_), Some(tab)) = (answered, &mut self.screen.display.state.tab) {
+                    tab.facts.answered = answered;
+                }
                 self.screen.after_turn(*end);
                 if let (true, Some(face)) = (failed, &mut self.screen.display.face) {
                     face.panel.interrupt_game();

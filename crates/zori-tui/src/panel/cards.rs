@@ -54,8 +54,14 @@ fn session(state: &State, panel: &Panel, tab: &Tab, rows: &mut Vec<Row>) {
 
 fn connection(tab: &Tab, rows: &mut Vec<Row>) {
     rows.push(title("CONNECTION"));
-    rows.push(line("API", tab.facts.api.as_str()));
-    rows.push(line("stream", if tab.facts.stream { "on" } else { "off" }));
+    let answered = match tab.facts.answered {
+        None => Span::new(""),
+        Some(true) => Span::new("  ok").role(Role::Success),
+        Some(false) => Span::new("  failed").role(Role::Error),
+    };
+    rows.push(line("API", tab.facts.api.as_str()).with(answered));
+    let mode = tab.facts.stream_mode.map_or_else(String::new, |mode| format!(", {mode}"));
+    rows.push(line("stream", format!("{}{mode}", if tab.facts.stream { "on" } else { "off" }).as_str()));
     rows.push(Row::empty());
 }
 

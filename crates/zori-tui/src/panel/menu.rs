@@ -226,7 +226,11 @@ impl Menu {
             row.push(Span::new("│ ").role(Role::Primary));
             if let Some(line) = items.get(first + at) {
                 let chosen = self.item == Some(first + at);
-                let mark = if chosen { "› " } else { "  " };
+                let mark = match (chosen, line.now) {
+                    (true, _) => "› ",
+                    (false, true) => "• ",
+                    (false, false) => "  ",
+                };
                 let mut label = Span::new(format!("{mark}{}", line.label));
                 if chosen {
                     label = label.ground(Ground::Chosen).bold();

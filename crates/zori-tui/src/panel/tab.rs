@@ -36,7 +36,11 @@ pub struct TabFacts {
     pub has_agents: bool,
     /// Where the model is asked.
     pub api: String,
+    /// Whether it answered when it was asked last.
+    pub answered: Option<bool>,
     pub stream: bool,
+    /// How an answer is read, where that can be chosen.
+    pub stream_mode: Option<&'static str>,
     /// Whether shell commands may run at all.
     pub shell: bool,
     /// What goes along with prompts beside the conversation, if that is known.

@@ -34,7 +34,13 @@ pub(crate) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> b
             false => effects.push(Effect::Aside(rest)),
         },
         ScreenCommand::Theme => match rest.is_empty() {
-            true => say(state, "`/theme NAME` changes the colours; Tab lists the names."),
+            true => {
+                let names = crate::theme::Theme::names().collect::<Vec<_>>().join(", ");
+                say(
+                    state,
+                    &format!("`/theme NAME` changes the colours; there are: {names}. Tab lists yours, too."),
+                );
+            }
             false => effects.push(Effect::Theme { name: rest, keep: true }),
         },
         ScreenCommand::History => open_pager(state, None),

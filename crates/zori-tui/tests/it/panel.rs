@@ -34,7 +34,9 @@ impl Stage {
             agent: "default".into(),
             has_agents: false,
             api: "http://localhost:50001".into(),
+            answered: Some(true),
             stream: true,
+            stream_mode: Some("sse"),
             shell: true,
             context: None,
             web: None,
@@ -389,7 +391,7 @@ fn what_a_call_is_for() {
 fn previews() {
     let diff =
         |count: usize, sign: char| (1..=count).map(|n| format!("{sign}line {n}\n")).collect::<String>();
-    let file = |action, diff| FileDiff { path: "/w/a.py".into(), action, note: None, diff };
+    let file = |action, diff: String| FileDiff::new("/w/a.py", action, diff);
     let input = |count: usize| {
         let list: Vec<String> = (0..count).map(|n| format!("\"v{n}\"")).collect();
         Preview::Input(format!("{{\"query\":\"x\",\"list\":[{}]}}", list.join(",")))

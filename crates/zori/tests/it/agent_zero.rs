@@ -187,7 +187,16 @@ fn a_session_keeps_its_chat() {
     let ids = || -> Vec<Value> {
         server.requests().iter().map(|request| request.json()["context_id"].clone()).collect()
     };
-    assert_eq!(&*world.run(&exec("one", &[])).stdout(), "answer 1\n");
+    assert_eq!(&*world.run(&exec("one", &["--session", "s"])).stdout(), "answer 1\n");
+    let file = std::fs::read_to_string(world.base().join("sessions/s.jsonl")).unwrap();
+    let kept: Vec<Value> = file
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|record| record["type"] == "provider_state")
+        .map(|record| json!({"provider": record["provider"], "data": record["data"]}))
+        .collect();
+    let data = json!({"context_id": "chat1", "context_signature": "empty"});
+    assert_eq!(kept, [json!({"provider": "agent-zero", "data": data})], "{file}");
     assert_eq!(&*world.run(&exec("two", &["--continue"])).stdout(), "answer 2\n");
     assert_eq!(&*world.run(&exec("other", &["--no-save"])).stdout(), "answer 1\n");
     assert_eq!(ids(), [Value::Null, json!("chat1"), Value::Null]);
@@ -246,7 +255,7 @@ fn the_mock_server() {
     let output = world.run(&["--as", "a0", "exec", "--no-save", "-p", "hi"]);
     assert_eq!(output.code(), Some(0), "{output}");
     assert!(output.stdout().starts_with("I am the mock server inside this program"), "{output}");
-    assert!(output.stdout().contains("sent me 1 names"), "{output}");
+    assert!(output.stdout().contains("sent me the name of one file"), "{output}");
     assert!(output.stderr().contains("a script inside this program answers, no server"), "{output}");
 }
 
@@ -255,7 +264,7 @@ fn the_mock_server() {
 fn the_demo_of_a0() {
     let output = world().run(&["--as", "a0", "demo"]);
     assert_eq!(output.code(), Some(0), "{output}");
-    assert!(output.stdout().contains("sent me 2 names"), "{output}");
+    assert!(output.stdout().contains("sent me the names of 2 files"), "{output}");
     assert!(output.stderr().contains("you> What is in this folder?"), "{output}");
 }
 

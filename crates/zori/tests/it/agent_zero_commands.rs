@@ -405,7 +405,7 @@ fn in_the_panel() {
     );
 }
 
-/// SRV-15, UI-3: `/status` names the server as it is configured, and what it was told of the workspace.
+/// SRV-10, SRV-15, UI-3: `/status` names the server as it is configured, whether it answers, and what it was told of the workspace.
 #[test]
 fn status() {
     let server = running();
@@ -417,7 +417,25 @@ fn status() {
     let shown = over(pty);
     let told = |line: &&str| line.starts_with("Server: ") || line.starts_with("Told: ");
     let lines: Vec<&str> = shown.lines().filter(told).collect();
-    let address = "Server:   http://127.0.0.1:$PORT/api_message; `/doctor` asks whether it is well";
+    let address = "Server:   http://127.0.0.1:$PORT/api_message; it answers";
     let [pending, sent] = ["Told:     on_change · Pending", "Told:     on_change · sent, hash empty"];
     assert_eq!(lines, [address, pending, address, sent], "{shown}");
+}
+
+/// AZ-9: the workspace as text, with every provider; what is no word of it is an error.
+#[test]
+fn the_workspace_in_a_chat() {
+    let (with_a_model, _model) = with_model([zori_testkit::anthropic::text("x")]);
+    let server = running();
+    for world in [with_a_model, at(&server, CONFIG)] {
+        world.write("notes.txt", "alpha\n");
+        let mut pty = world.pty(&["--no-save"], LINES);
+        for (n, line) in ["/context show", "/context nonsense", ":q"].iter().enumerate() {
+            type_line(&mut pty, n + 1, line);
+        }
+        let shown = over(pty);
+        let block = shown.split("[AZ_CONTEXT v1]").nth(1).and_then(|rest| rest.split("[/AZ_CONTEXT]").next());
+        assert!(block.is_some_and(|block| block.contains("\n- notes.txt (6B)\n")), "{shown}");
+        assert!(shown.contains("Error: `/context nonsense` means nothing\n"), "{shown}");
+    }
 }

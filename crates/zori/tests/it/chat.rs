@@ -311,8 +311,8 @@ fn slash_commands() {
                             --send: to an Agent Zero server, too
       /observer [info|on|off|MODE] Show or change the summary of the workspace that
                             an Agent Zero server is sent
-      /context              Show how much of the model's window is used, and by
-                            what
+      /context [show]       Show how much of the model's window is used, and by
+                            what; show: the workspace as text
       /ml [TEXT]            Write several lines; an empty one sends them
     Planning
       /plan [GOAL]          Have the model propose steps, and carry them out; also

@@ -195,6 +195,22 @@ fn the_bare_call_of_a0() {
     assert!(person.ends().0.success());
 }
 
+/// AZ-8: the demo under that name is played in the panel, says what it is, and how to go on with a server.
+#[test]
+fn the_demo_of_a0() {
+    let world = world();
+    let mut person = Person::before(world.screen(&["--as", "a0", "demo"], SIZE), SIZE);
+    person.sees("[Chat 1]").sees("mock server, no network");
+    person.sees("I am the mock server inside this program").sees("waiting  NO");
+    person.says("/new").sees("this is the demo, which has one tab");
+    person.keys(F10);
+    let (status, drawn) = person.ends();
+    assert!(status.success(), "{status}");
+    let left = drawn.rsplit("\x1b[?1049l").next().unwrap_or_default();
+    assert!(left.contains("That was a0 with a script for a server."), "{left:?}");
+    assert!(left.contains("export AGENTZERO_API_URL="), "{left:?}");
+}
+
 /// The panel of a shell, which has its terminal again when the panel stops.
 fn in_a_shell(world: &TestEnv, script: &str, args: &[&str]) -> Person {
     let args: Vec<&str> = ["tui"].iter().chain(args).copied().collect();

@@ -58,7 +58,8 @@ pub(super) fn not_agent_zero(chat: &Chat<'_, '_>, what: &str) -> Failure {
     Failure::new(&VALIDATION_ERROR, message).hint(format!("`/provider {NAME}` goes on with one"))
 }
 
-fn config(chat: &Chat<'_, '_>) -> Result<Config, Failure> {
+/// Reads the settings anew.
+pub(super) fn config(chat: &Chat<'_, '_>) -> Result<Config, Failure> {
     match &chat.plain.run.base {
         Some(base) => base.read_config(),
         None => Ok(Config::default()),

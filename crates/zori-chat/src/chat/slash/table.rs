@@ -304,8 +304,8 @@ pub const COMMANDS: &[Slash] = &[
     },
     Slash {
         names: &["/context"],
-        args: "",
-        about: "Show how much of the model's window is used, and by what",
+        args: "[show]",
+        about: "Show how much of the model's window is used, and by what; show: the workspace as text",
         category: "Context",
         run: usage::context,
     },

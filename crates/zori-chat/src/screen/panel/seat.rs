@@ -10,6 +10,7 @@ use zori_core::image::Image;
 use zori_core::input::Input;
 use zori_core::provider::Delivery;
 use zori_host::Answers;
+use zori_providers::agent_zero::{StreamMode, mock};
 use zori_tui::commands::CommandInfo;
 use zori_tui::panel::arcade::Kind;
 use zori_tui::panel::{Tab, TabFacts};
@@ -26,6 +27,9 @@ use crate::plain::PlainSession;
 use zori_setup::agent_zero::project::{self, ActiveNames};
 use zori_setup::args::LowArgs;
 use zori_setup::config::Config;
+
+/// What stands for the address of the script inside this program.
+const MOCK: &str = "mock server, no network";
 
 /// A tab that is not in the screen.
 pub(super) struct Parked {
@@ -117,20 +121,27 @@ fn facts(plain: &PlainSession) -> TabFacts {
         project,
         agent,
         has_agents: false,
+        answered: None,
         stream: settings.request.delivery == Delivery::Streamed,
+        stream_mode: None,
         shell: plain.session().policy().shell.allowed,
         context: None,
         web: None,
-        api: url.clone(),
+        api: if url == mock::ADDRESS { MOCK.to_owned() } else { url.clone() },
     };
     let Some(server) = &plain.run.agent_zero else { return facts };
     TabFacts {
         has_agents: true,
         stream: server.options.stream,
+        stream_mode: Some(match server.options.stream_mode {
+            StreamMode::Auto => "auto",
+            StreamMode::Sse => "sse",
+            StreamMode::Jsonl => "jsonl",
+        }),
         context: Some(server.preface.status()),
         // The script inside this program has no pages.
         web: (!server.mock).then(|| server.ui_url.clone().unwrap_or_else(|| origin(url))),
-        api: if server.mock { "mock server, no network".to_owned() } else { origin(url) },
+        api: if server.mock { MOCK.to_owned() } else { origin(url) },
         ..facts
     }
 }
@@ -139,7 +150,8 @@ impl Screen<'_, '_> {
     /// Shows in the cards what the session is now.
     pub(in crate::screen) fn show_tab_facts(&mut self) {
         if let Some(tab) = &mut self.display.state.tab {
-            tab.facts = facts(&self.chat.plain);
+            let answered = tab.facts.answered;
+            tab.facts = TabFacts { answered, ..facts(&self.chat.plain) };
         }
     }
 }
@@ -162,7 +174,7 @@ fn origin(url: &str) -> String {
 pub(super) fn waiting_game(config: &Config) -> Option<Kind> {
     match config.text("ui.waiting_game") {
         Some("pong") => Some(Kind::Pong),
-        Some("off") => None,
+        Some("off" | "none" | "disabled" | "false") => None,
         _ => Some(Kind::Invaders),
     }
 }
