@@ -33,6 +33,7 @@ use crate::scheduler::Scheduler;
 use seat::Parked;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
+use zori_setup::open_browser::{OPENER, open_browser};
 use zori_setup::preferences::Channel;
 use zori_setup::settings::RunSettings;
 use zori_setup::signals::Signals;
@@ -471,8 +472,11 @@ impl Desk<'_, '_> {
         let web = self.screen.display.state.tab.as_ref().and_then(|tab| tab.facts.web.clone());
         match web {
             Some(url) => {
-                zori_setup::open_browser::open_browser(&url, &self.screen.outside.env);
-                self.hint(&format!("opened {url}"));
+                let words = match open_browser(&url, &self.screen.outside.env) {
+                    true => format!("opened {url}"),
+                    false => format!("{OPENER} is not there; open {url} yourself"),
+                };
+                self.hint(&words);
             }
             None => self.hint("this provider has no web UI of its own"),
         }

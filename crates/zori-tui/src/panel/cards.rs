@@ -21,7 +21,7 @@ pub fn rows(state: &State, panel: &Panel, width: usize) -> Vec<Row> {
     let Some(tab) = &state.tab else { return Vec::new() };
     let mut rows = Vec::new();
     session(state, panel, tab, &mut rows);
-    connection(tab, &mut rows);
+    connection(tab, width, &mut rows);
     context(state, tab, &mut rows);
     live(state, tab, &mut rows);
     rows.iter().map(|row| wrap::truncate(row, width)).collect()
@@ -52,14 +52,17 @@ fn session(state: &State, panel: &Panel, tab: &Tab, rows: &mut Vec<Row>) {
     rows.push(Row::empty());
 }
 
-fn connection(tab: &Tab, rows: &mut Vec<Row>) {
+fn connection(tab: &Tab, width: usize, rows: &mut Vec<Row>) {
     rows.push(title("CONNECTION"));
     let answered = match tab.facts.answered {
         None => Span::new(""),
         Some(true) => Span::new("  ok").role(Role::Success),
         Some(false) => Span::new("  failed").role(Role::Error),
     };
-    rows.push(line("API", tab.facts.api.as_str()).with(answered));
+    // Whether it answers is said, however long the address is.
+    let api = line("API", tab.facts.api.as_str());
+    let room = width.saturating_sub(Row::from(answered.clone()).width());
+    rows.push(wrap::truncate(&api, room).with(answered));
     let mode = tab.facts.stream_mode.map_or_else(String::new, |mode| format!(", {mode}"));
     rows.push(line("stream", format!("{}{mode}", if tab.facts.stream { "on" } else { "off" }).as_str()));
     rows.push(Row::empty());

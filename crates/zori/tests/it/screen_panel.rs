@@ -14,6 +14,7 @@ use crate::world::{in_shell, with_model, world};
 
 const SIZE: Size = Size { rows: 36, cols: 120 };
 const F2: &str = "\x1bOQ";
+const F5: &str = "\x1b[15~";
 const F10: &str = "\x1b[21~";
 
 #[track_caller]
@@ -191,6 +192,28 @@ fn the_bare_call_of_a0() {
     let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
     person.sees("[Chat 1]").sees("BALANCED").sees("mock server, no network").sees_no_more("F5 web UI");
     person.says("hi").sees("I am the mock server inside this program").sees("waiting  NO");
+    person.keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// UI-5: F5 opens the server's own pages, or says where they are.
+#[test]
+fn the_web_ui() {
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", "http://a0.invalid/api_message");
+    world.set_var("PATH", world.tmp());
+    let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
+    person.sees("F5 web UI").keys(F5).sees("xdg-open is not there; open http://a0.invalid yourself");
+    world.write(
+        world.tmp().join("xdg-open"),
+        "#!/bin/sh\nprintf %s \"$1\" > \"$(/usr/bin/dirname \"$0\")/opened\"\n",
+    );
+    let script = world.tmp().join("xdg-open");
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    person.keys(F5).sees("opened http://a0.invalid");
+    wait::until("the page", || {
+        std::fs::read_to_string(world.tmp().join("opened")).is_ok_and(|url| url == "http://a0.invalid")
+    });
     person.keys(F10);
     assert!(person.ends().0.success());
 }
