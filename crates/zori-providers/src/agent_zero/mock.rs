@@ -1,7 +1,7 @@
 //! A scripted Agent Zero inside the program, for trying it without a server (`connection.use_mock`). It says what it is.
 //!
 //! It answers as a server of the document does: events of a stream, one tool request, and a final answer once the result
-//! has come.
+//! has come. Which tool it asks for depends on a word of the prompt, so that a question about a call can be seen, too.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -45,35 +45,21 @@ fn answer(asked: &Value) -> String {
             vec![json!({ "type": "final_response", "content": text })]
         }
         Ok(result) if result.get("tool_result").is_some() => {
-            let result = &result["tool_result"];
-            let files = result["details"]["files"].as_u64().unwrap_or(0);
-            let names = match files {
-                1 => "the name of one file".to_owned(),
-                files => format!("the names of {files} files"),
-            };
-            let text = if result["ok"] == true {
-                format!(
-                    "I am the mock server inside this program: no model answers. Your tool `{}` ran here and sent me {names}. \
-                     Set `connection.api_url` to a real Agent Zero server and \
-                     `connection.use_mock = false`.",
-                    result["tool_name"].as_str().unwrap_or_default()
-                )
-            } else {
-                let why = result["output"].as_str().unwrap_or_default();
-                format!("I am the mock server inside this program. The tool did not run: {why}")
-            };
-            vec![json!({ "type": "final_response", "content": text })]
+            vec![json!({ "type": "final_response", "content": told(&result["tool_result"]) })]
         }
-        _ => vec![
-            json!({ "type": "status", "content": "Mock server: no network, no model" }),
-            json!({ "type": "thinking", "content": "I look at the workspace first." }),
-            json!({
-                "type": "tool_request",
-                "tool_name": "list_files",
-                "reason": "the mock server shows one round of a local tool",
-                "payload": { "path": ".", "max_depth": 2 },
-            }),
-        ],
+        _ => {
+            let (tool, payload, thought) = wanted(message);
+            vec![
+                json!({ "type": "status", "content": "Mock server: no network, no model" }),
+                json!({ "type": "thinking", "content": thought }),
+                json!({
+                    "type": "tool_request",
+                    "tool_name": tool,
+                    "reason": "the mock server shows one round of a local tool",
+                    "payload": payload,
+                }),
+            ]
+        }
     };
     let mut body = String::new();
     for mut event in events {
@@ -82,6 +68,38 @@ fn answer(asked: &Value) -> String {
     }
     body.push_str("data: [DONE]\n\n");
     body
+}
+
+/// Returns the tool that the script asks for, by a word of the prompt, and what it thinks meanwhile.
+fn wanted(message: &str) -> (&'static str, Value, &'static str) {
+    let prompt = message.rsplit("USER: ").next().unwrap_or_default().to_lowercase();
+    let has = |word: &str| prompt.split(|c: char| !c.is_alphanumeric()).any(|one| one == word);
+    if has("write") {
+        let note = json!({ "path": "mock-note.txt", "content": "A note by the mock server.\n" });
+        return ("write_file", note, "A note is wanted.");
+    }
+    if has("run") {
+        return ("shell", json!({ "command": "ls" }), "A command is wanted.");
+    }
+    ("list_files", json!({ "path": ".", "max_depth": 2 }), "I look at the workspace first.")
+}
+
+/// Returns what is said of a result.
+fn told(result: &Value) -> String {
+    let tool = result["tool_name"].as_str().unwrap_or_default();
+    let output = result["output"].as_str().unwrap_or_default();
+    if result["ok"] != true {
+        return format!("I am the mock server inside this program. The tool did not run: {output}");
+    }
+    let sent = match (tool, result["details"]["files"].as_u64().unwrap_or(0)) {
+        ("list_files", 1) => "sent me the name of one file".to_owned(),
+        ("list_files", files) => format!("sent me the names of {files} files"),
+        _ => format!("sent me: {}", output.lines().next().unwrap_or_default()),
+    };
+    format!(
+        "I am the mock server inside this program: no model answers. Your tool `{tool}` ran here and {sent}. Say `write a note` or \
+         `run a command` and I ask for that. Set `connection.api_url` to a real Agent Zero server and `connection.use_mock = false`."
+    )
 }
 
 struct Once(Option<Bytes>);

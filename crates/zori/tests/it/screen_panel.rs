@@ -192,6 +192,10 @@ fn the_bare_call_of_a0() {
     let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
     person.sees("[Chat 1]").sees("BALANCED").sees("mock server, no network").sees_no_more("F5 web UI");
     person.says("hi").sees("I am the mock server inside this program").sees("waiting  NO");
+    person.says("write a note").sees("write_file asks").pauses(1300).keys("y");
+    person.sees("write_file ran here").sees("waiting  NO");
+    assert_eq!(world.read("mock-note.txt"), "A note by the mock server.\n");
+    person.says("run it").sees("The tool did not run: shell commands").sees("waiting  NO");
     person.keys(F10);
     assert!(person.ends().0.success());
 }
