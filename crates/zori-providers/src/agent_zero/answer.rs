@@ -14,7 +14,8 @@ pub(super) const MAX_LINE: usize = sse::MAX_EVENT;
 /// How an answer is read.
 pub(super) enum Format {
     Sse(sse::Decoder),
-    Jsonl(Vec<u8>),
+    /// A line that is not complete yet, and how far it has been searched for its end.
+    Jsonl(Vec<u8>, usize),
     Whole(Vec<u8>),
 }
 
@@ -24,9 +25,11 @@ impl Format {
         let kind = content_type.to_ascii_lowercase();
         match mode {
             StreamMode::Sse => Self::Sse(sse::Decoder::new()),
-            StreamMode::Jsonl => Self::Jsonl(Vec::new()),
+            StreamMode::Jsonl => Self::Jsonl(Vec::new(), 0),
             StreamMode::Auto if kind.contains("text/event-stream") => Self::Sse(sse::Decoder::new()),
-            StreamMode::Auto if kind.contains("ndjson") || kind.contains("jsonl") => Self::Jsonl(Vec::new()),
+            StreamMode::Auto if kind.contains("ndjson") || kind.contains("jsonl") => {
+                Self::Jsonl(Vec::new(), 0)
+            }
             StreamMode::Auto => Self::Whole(Vec::new()),
         }
     }
@@ -42,12 +45,16 @@ impl Format {
                     }
                 }
             }
-            Self::Jsonl(open) => {
+            Self::Jsonl(open, searched) => {
                 open.extend_from_slice(bytes);
-                while let Some(end) = open.iter().position(|&byte| byte == b'\n') {
-                    let line: Vec<u8> = open.drain(..=end).collect();
-                    json_line(&line, reply);
+                let mut start = 0;
+                while let Some(at) = open[*searched..].iter().position(|&byte| byte == b'\n') {
+                    let end = *searched + at;
+                    json_line(&open[start..end], reply);
+                    (start, *searched) = (end + 1, end + 1);
                 }
+                open.drain(..start);
+                *searched = open.len();
                 if open.len() > MAX_LINE {
                     return Err(too_long("a line of the answer is larger than 16 MiB"));
                 }
@@ -75,8 +82,8 @@ impl Format {
                     }
                 }
             }
-            Self::Jsonl(open) if breaks_off(&open) => reply.break_off(),
-            Self::Jsonl(open) => json_line(&open, reply),
+            Self::Jsonl(open, _) if breaks_off(&open) => reply.break_off(),
+            Self::Jsonl(open, _) => json_line(&open, reply),
             Self::Whole(body) => whole(&body, reply),
         }
         Ok(())

@@ -206,7 +206,10 @@ async fn lines_of_json_and_forced_modes() {
         "{\"type\":\"status\",\"content\":\"s\"}\n\nnot json\n{\"response\":\"r\",\"context_id\":\"c\"}";
     let expected = "status s\nstate {\"context_id\":\"c\"}\ntext not json\ntext \n\nr\ndone EndTurn";
     let exchange = |kind: &str, body: &str| Exchange::new(200, kind, body.to_owned());
-    assert_eq!(Talk::new([exchange("application/x-ndjson", lines)]).ask("hi").await, expected);
+    for chunking in [Chunking::Whole, Chunking::EveryByte] {
+        let exchange = exchange("application/x-ndjson", lines).chunked(chunking);
+        assert_eq!(Talk::new([exchange]).ask("hi").await, expected);
+    }
     let forced = AgentZeroOptions { stream_mode: StreamMode::Jsonl, ..AgentZeroOptions::default() };
     assert_eq!(Talk::with(forced, None, [exchange("text/plain", lines)]).ask("hi").await, expected);
     let forced =
