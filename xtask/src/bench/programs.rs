@@ -44,7 +44,8 @@ impl Programs {
             compile(&source, &temp.path().join(name))
         };
         Ok(Self {
-            zori: zori.to_path_buf(),
+            // It is run in other folders than this one.
+            zori: zori.canonicalize()?,
             floor: small("floor")?,
             nothing: small("nothing")?,
             launch: small("launch")?,

@@ -1,7 +1,8 @@
-//! The chat on a terminal, from outside (section 13 of the contract, PERF-1 to PERF-9): the first frame, a key while an answer streams, bytes for a
-//! delta, idling, many deltas at once, memory after a long talk, a resize over many cells, a command that prints much.
+//! The chat on a terminal, from outside (section 13 of the contract, PERF-1 to PERF-9): the first frame, a key while nothing happens and while an
+//! answer streams, bytes for a delta, idling, many deltas at once, memory after a long talk, a resize over many cells, a command that prints much.
 //!
-//! The terminal is a pseudo terminal of 100x30 that answers no question: what is measured must not depend on answers.
+//! The terminal is a pseudo terminal of 100x30 that answers no question: what is measured must not depend on answers. It is typed into as people do,
+//! a line first and Enter behind its echo: keys that come all at once are a paste there (CMP-2), which sends nothing.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ const DELTAS: usize = 300;
 const PACE: Duration = Duration::from_millis(20);
 /// How long nothing is done, to see what idling costs.
 const IDLE: Duration = Duration::from_secs(5);
+/// How long a finger takes from the last letter to Enter, and from one timed key to the next.
+const FINGER: Duration = Duration::from_millis(50);
+const NEXT_KEY: Duration = Duration::from_millis(37);
 /// The keys that are timed: letters that are nowhere else on the screen.
 const KEYS: &str = "абвгдежзийклмнопрстуфхцчшщъыьэюяАБВГДЕЖЗИЙКЛМНОП";
 
@@ -53,9 +57,7 @@ fn at_once(bench: &Bench) -> Result<Figure> {
         bench.server().begin(&[reply().into()]);
         let mut chat = open(bench)?;
         let before = cpu(chat.pid())?;
-        chat.send("go").wait_for("go");
-        std::thread::sleep(Duration::from_millis(50));
-        chat.send("\r");
+        ask(&mut chat)?;
         over(&mut chat, 1)?;
         chats.push(cpu(chat.pid())? - before);
         bench.server().begin(&[reply().into()]);
@@ -84,9 +86,7 @@ fn long_talk(bench: &Bench) -> Result<Figure> {
     for answer in 0..ANSWERS {
         let pieces = std::iter::repeat_n(line, ANSWER / line.len());
         bench.server().begin(&[replies::text(pieces).into()]);
-        chat.send("go");
-        std::thread::sleep(Duration::from_millis(50));
-        chat.send("\r");
+        ask(&mut chat)?;
         over(&mut chat, answer + 1)?;
     }
     let resident = status(chat.pid(), "VmRSS:")? * 1024.0;
@@ -102,9 +102,7 @@ fn long_talk(bench: &Bench) -> Result<Figure> {
 fn resize(bench: &Bench) -> Result<Figure> {
     bench.server().begin(&[replies::blocks(CELLS).into()]);
     let mut chat = open(bench)?;
-    chat.send("go");
-    std::thread::sleep(Duration::from_millis(50));
-    chat.send("\r");
+    ask(&mut chat)?;
     over(&mut chat, 1)?;
     std::thread::sleep(Duration::from_millis(500));
     let mut took = Vec::new();
@@ -134,10 +132,8 @@ fn much_output(bench: &Bench) -> Result<Figure> {
     let command = serde_json::json!({"command": command});
     bench.server().begin(&[replies::call(1, "bash", &command).into(), replies::text(["Done."]).into()]);
     let mut chat = open(bench)?;
-    chat.send("go");
-    std::thread::sleep(Duration::from_millis(50));
+    ask(&mut chat)?;
     let before = chat.drawn().len();
-    chat.send("\r");
     let mut longest: f64 = 0.0;
     for key in KEYS.chars() {
         longest = longest.max(echo(&mut chat, key, before)?);
@@ -150,6 +146,18 @@ fn much_output(bench: &Bench) -> Result<Figure> {
         floor: None,
         bar: Bar::Under(8.0),
     })
+}
+
+/// Types a prompt and sends it.
+fn ask(chat: &mut Pty) -> Result<()> {
+    let before = chat.drawn().len();
+    echo(chat, 'g', before)?;
+    std::thread::sleep(NEXT_KEY);
+    let before = chat.drawn().len();
+    echo(chat, 'o', before)?;
+    std::thread::sleep(FINGER);
+    chat.send("\r");
+    Ok(())
 }
 
 /// Waits until so many turns are over: the title loses its sign then.
@@ -187,6 +195,23 @@ fn echo(chat: &mut Pty, key: char, before: usize) -> Result<f64> {
     Ok(pressed.elapsed().as_secs_f64() * 1e3)
 }
 
+/// Presses every key; returns how many milliseconds the echo of each took, from short to long.
+fn echoes(chat: &mut Pty) -> Result<Vec<f64>> {
+    let before = chat.drawn().len();
+    let mut took = Vec::new();
+    for key in KEYS.chars() {
+        took.push(echo(chat, key, before)?);
+        std::thread::sleep(NEXT_KEY);
+    }
+    took.sort_by(f64::total_cmp);
+    Ok(took)
+}
+
+/// Returns the echo that so large a part of them was not slower than.
+fn part_of(echoes: &[f64], part: f64) -> Amount {
+    ms(echoes[((echoes.len() - 1) as f64 * part) as usize])
+}
+
 /// PERF-1 to PERF-4, PERF-7, and the first half of PERF-6.
 fn streaming(bench: &Bench) -> Result<Vec<Figure>> {
     let mut starts = Vec::new();
@@ -204,28 +229,31 @@ fn streaming(bench: &Bench) -> Result<Vec<Figure>> {
     let idle_bytes = chat.drawn().len() - bytes;
     let resident = status(chat.pid(), "VmRSS:")? * 1024.0;
 
+    let idle = echoes(&mut chat)?;
+    // The draft is put away, so that the screen is as it was.
+    chat.send("\x03").wait_for("Put away");
+    std::thread::sleep(FINGER);
+
     let words: Vec<String> = (0..DELTAS).map(|i| format!("word{i:03} ")).collect();
     bench.server().begin(&[replies::streamed(words.iter().map(String::as_str), PACE).into()]);
-    chat.send("go\r").wait_for("word010");
+    ask(&mut chat)?;
+    chat.wait_for("word010");
     let (cpu, before, from) = (cpu(chat.pid())?, chat.drawn().len(), Instant::now());
-    let mut echoes = Vec::new();
-    for key in KEYS.chars() {
-        echoes.push(echo(&mut chat, key, before)?);
-        std::thread::sleep(Duration::from_millis(37));
-    }
+    let streaming = echoes(&mut chat)?;
     let seconds = from.elapsed().as_secs_f64();
     let used = self::cpu(chat.pid())? - cpu;
     let written = (chat.drawn().len() - before) as f64;
     let deltas = seconds / PACE.as_secs_f64();
-    echoes.sort_by(f64::total_cmp);
-    let p = |part: f64| echoes[((echoes.len() - 1) as f64 * part) as usize];
     let figure = |name, measured, limit| Figure { name, measured, floor: None, bar: Bar::Under(limit) };
     let count = |value: f64| Amount { value, unit: "times" };
     Ok(vec![
         figure("chat: first frame", ms(median(&starts)), 30.0),
-        figure("chat: key to echo while streaming, p50", ms(p(0.5)), 2.0),
-        figure("chat: key to echo while streaming, p90", ms(p(0.9)), 4.0),
-        figure("chat: key to echo while streaming, max", ms(p(1.0)), 8.0),
+        figure("chat: key to echo while idle, p50", part_of(&idle, 0.5), 2.0),
+        figure("chat: key to echo while idle, p90", part_of(&idle, 0.9), 4.0),
+        figure("chat: key to echo while idle, max", part_of(&idle, 1.0), 8.0),
+        figure("chat: key to echo while streaming, p50", part_of(&streaming, 0.5), 2.0),
+        figure("chat: key to echo while streaming, p90", part_of(&streaming, 0.9), 4.0),
+        figure("chat: key to echo while streaming, max", part_of(&streaming, 1.0), 8.0),
         figure(
             "chat: bytes for a delta, keys included",
             Amount { value: written / deltas, unit: "bytes" },
