@@ -290,9 +290,11 @@ impl Transcript {
             if let EventKind::Session(SessionEvent::AgentStarted(facts)) = &event.kind {
                 self.agents.push((event.agent, format!("{}: {}", facts.kind, facts.description)));
             }
-            if let Some(Open::Tool { cell, .. }) = self.running(parent) {
-                cell.nested(event);
-            }
+            // It may be the sub-agent of a sub-agent.
+            let _ = self.open.iter_mut().any(|open| match open {
+                Open::Tool { cell, .. } => cell.nested(parent, event),
+                _ => false,
+            });
             return;
         }
         match &event.kind {

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use zori_core::event::{DecidedBy, NoticeLevel, ToolFinished, ToolRequested};
-use zori_core::ids::CallId;
+use zori_core::event::{DecidedBy, Event, NoticeLevel, ToolEvent, ToolFinished, ToolRequested};
+use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::message::{IdOrigin, ToolCall, ToolInput};
 use zori_core::permission::{Class, Decision, Verdict};
+use zori_core::time::Timestamp;
 use zori_core::tool::{Effect, FileChange, OutputStream, ProcessEnd, ToolCode, ToolKind, ToolOutput};
 
 use super::*;
@@ -421,4 +422,64 @@ proptest! {
             prop_assert!(row.width() <= usize::from(width), "{:?} in {}", row.text(), width);
         }
     }
+}
+
+/// The calls of a sub-agent, and those of a sub-agent of its own, are cells in the pager.
+#[test]
+fn a_sub_agent_has_cells() {
+    let event = |parent: &str, kind: ToolEvent| Event {
+        seq: 0,
+        at: Timestamp(0),
+        session: SessionId::parse("s").unwrap(),
+        agent: AgentId(1),
+        parent: Some(CallId::new(parent)),
+        kind: kind.into(),
+    };
+    let asked = |id: &str, name: &str, kind, input: &str| {
+        let mut requested = requested(name, Some(kind), input, Vec::new());
+        requested.call.id = CallId::new(id);
+        ToolEvent::ToolRequested(requested)
+    };
+    let ended = |id: &str, kind, output| {
+        ToolEvent::ToolFinished(ToolFinished { call: CallId::new(id), ..finished(Some(kind), output, 103) })
+    };
+    let task = r#"{"description":"who calls add()"}"#;
+    let mut cell = ToolCell::new(&requested("task", Some(ToolKind::Task), task, Vec::new()));
+    let running = CellCx { running: Some(Duration::ZERO), ..CX };
+    for (parent, kind) in [
+        ("c1", asked("n1", "bash", ToolKind::Bash, r#"{"command":"ls"}"#)),
+        ("c1", ended("n1", ToolKind::Bash, shell("a.rs\nb.rs\n", 0))),
+        ("c1", asked("n2", "task", ToolKind::Task, r#"{"description":"look closer"}"#)),
+        ("n2", asked("n3", "grep", ToolKind::Grep, r#"{"pattern":"add("}"#)),
+    ] {
+        let event = event(parent, kind);
+        assert!(cell.nested(&CallId::new(parent), &event));
+    }
+    let other = event("c9", asked("n9", "bash", ToolKind::Bash, "{}"));
+    assert!(!cell.nested(&CallId::new("c9"), &other), "it is another's");
+    assert_eq!(
+        text(&cell.rows(69, &running)),
+        "\
+● Task: who calls add()                                running 0s  #7
+  task · 2 calls
+"
+    );
+    let whole = CellCx { detail: Detail::Whole, ..running };
+    assert_eq!(
+        text(&cell.rows(69, &whole)),
+        "\
+● Task: who calls add()                                running 0s  #7
+  description: who calls add()
+  task · 2 calls
+  ● $ ls                                                exit 0 · 0.1s
+    ls
+    a.rs
+    b.rs
+  ● Task: look closer
+    description: look closer
+    grep add( · 1 call
+    ● Search \"add(\"
+      pattern: add(
+"
+    );
 }

@@ -105,9 +105,21 @@ impl ToolCell {
         self.live.push(text);
     }
 
-    /// Takes an event of the sub-agent that the call started.
-    pub fn nested(&mut self, event: &Event) {
+    /// Takes an event of the sub-agent that a call started, if it is this one or one of a sub-agent below it; returns whether it is.
+    pub fn nested(&mut self, parent: &CallId, event: &Event) -> bool {
+        if *parent != self.call {
+            return self.progress.nested(parent, event);
+        }
         self.progress.event(event);
+        true
+    }
+
+    /// Returns the call in a few words.
+    pub fn brief(&self) -> String {
+        let arguments = &self.arguments;
+        let what = arguments.command().or(arguments.pattern()).or(arguments.path()).or(arguments.url());
+        let first = what.and_then(|what| what.lines().next()).unwrap_or_default();
+        format!("{} {}", self.name, expand_tabs(first, TAB)).trim_end().to_owned()
     }
 
     /// Takes the result.
@@ -264,6 +276,9 @@ impl Cell for ToolCell {
         }
         let Some(done) = &self.done else {
             rows.extend(self.progress.row().map(|row| truncate(&row, columns)));
+            if cx.detail == Detail::Whole {
+                rows.extend(self.progress.rows(width, cx));
+            }
             rows.extend(self.live.rows(width, cx, Shown::LIVE));
             return rows;
         };
@@ -277,7 +292,7 @@ impl Cell for ToolCell {
         if self.kind == Some(ToolKind::Task) {
             rows.extend(self.progress.row().map(|row| truncate(&row, columns)));
             if cx.detail == Detail::Whole {
-                rows.extend(Output::of(&self.progress.log()).rows(width, cx, Shown::BRIEF));
+                rows.extend(self.progress.rows(width, cx));
             }
         }
         let quiet = match (self.kind, &done.end) {
