@@ -10,8 +10,8 @@ use zori_core::cost::Spent;
 use zori_core::input::{Input, Prompt};
 use zori_core::provider::Provider;
 use zori_host::{
-    BlockingSession, FrontendParts, Host, Peer, Replay, Session, SessionSettings, TurnEnd, Upstream, Which,
-    random_number,
+    BlockingSession, FrontendParts, Host, OpenedSession, Peer, Replay, Session, SessionSettings, TurnEnd,
+    Upstream, Which, random_number,
 };
 use zori_redact::Redactor;
 
@@ -231,6 +231,17 @@ impl PlainSession {
     /// Leaves the session and goes on with another; returns how many messages that one has.
     pub fn switch(&mut self, cx: &mut AgentCx<'_>, which: Which) -> Result<usize, Failure> {
         let opened = wire_up::open(&self.host, which, cx.ui)?;
+        self.go_on_with(cx, opened)
+    }
+
+    /// Goes on without the turn that was given up, in a session that is not saved either: what was said before it stays.
+    pub fn leave_turn_behind(&mut self, cx: &mut AgentCx<'_>) -> Result<(), Failure> {
+        let session = self.session();
+        let opened = OpenedSession::going_on_from(session.id().clone(), session.messages());
+        self.go_on_with(cx, opened).map(drop)
+    }
+
+    fn go_on_with(&mut self, cx: &mut AgentCx<'_>, opened: OpenedSession) -> Result<usize, Failure> {
         let messages = opened.history.len();
         self.host.settings.model.name = self.session().model().into();
         let mut parts = (self.parts)(cx, &self.host.settings)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use zori_core::compaction::ReplacedView;
 use zori_core::ids::{IdSource, SessionId};
 use zori_core::log::Log;
-use zori_core::message::Message;
+use zori_core::message::{Block, Message, Role};
 use zori_store::{Damage, NewSession, SessionDir, SessionLock, StoreError};
 
 use crate::error::HostError;
@@ -42,6 +42,24 @@ impl OpenedSession {
     /// Returns a new session that is not saved.
     pub fn unsaved(id: SessionId) -> Self {
         Self { id, history: Vec::new(), replaced: Vec::new(), replies: 0, log: None, turns: 0 }
+    }
+
+    /// Returns a session that is not saved and goes on from what was said in another one, whose last turn was given up. Of that turn stays what is
+    /// whole: neither calls without results nor a prompt that nothing came of.
+    pub fn going_on_from(id: SessionId, said: &[Arc<Message>]) -> Self {
+        let mut history = said.to_vec();
+        let has_results =
+            |message: &Message| message.blocks.iter().any(|block| matches!(block, Block::ToolResult(_)));
+        history.truncate(match history.as_slice() {
+            [.., last] if last.role == Role::Assistant && last.calls().next().is_some() => history.len() - 1,
+            _ => history.len(),
+        });
+        history.truncate(match history.as_slice() {
+            [.., last] if last.role == Role::User && !has_results(last) => history.len() - 1,
+            _ => history.len(),
+        });
+        let replies = history.iter().filter(|message| message.role == Role::Assistant).count() as u64;
+        Self { history, replies, ..Self::unsaved(id) }
     }
 
     /// Returns whether the session is saved.
@@ -118,4 +136,59 @@ pub fn damage_warning(id: &SessionId, damage: &Damage) -> Option<String> {
 
 fn left_out(id: &SessionId, records: u64) -> Option<String> {
     (records > 0).then(|| format!("Session '{id}' is very long: its first {records} records are left out"))
+}
+
+#[cfg(test)]
+mod tests {
+    use zori_core::ids::CallId;
+    use zori_core::message::{IdOrigin, ToolCall, ToolInput, ToolResult};
+
+    use super::*;
+
+    /// A conversation, a letter a message: `p`rompt, `a`nswer, `c`alls, `r`esults.
+    fn said(letters: &str) -> Vec<Arc<Message>> {
+        let id = || CallId::new("call-1".to_owned());
+        let call = || ToolCall {
+            id: id(),
+            name: "bash".into(),
+            input: ToolInput::parse("{}".into()),
+            id_origin: IdOrigin::Provider,
+            replay: None,
+        };
+        let result = || ToolResult {
+            call: id(),
+            name: "bash".into(),
+            ok: true,
+            envelope: serde_json::value::RawValue::from_string("{}".into()).unwrap().into(),
+            text: None,
+            images: Vec::new(),
+        };
+        let message = |letter| match letter {
+            'p' => Message::user("go"),
+            'a' => Message { role: Role::Assistant, blocks: vec![Block::Text("done".into())] },
+            'c' => Message { role: Role::Assistant, blocks: vec![Block::ToolCall(call())] },
+            _ => Message { role: Role::User, blocks: vec![Block::ToolResult(result())] },
+        };
+        letters.chars().map(|letter| Arc::new(message(letter))).collect()
+    }
+
+    #[test]
+    fn what_is_whole_of_a_turn_that_was_given_up() {
+        let id = SessionId::parse("0199c0de-0000-7000-8000-000000000000").unwrap();
+        for (letters, stays, replies) in [
+            ("", 0, 0),
+            ("p", 0, 0),
+            ("pa", 2, 1),
+            ("pap", 2, 1),
+            ("pc", 0, 0),
+            ("papc", 2, 1),
+            ("pcr", 3, 1),
+            ("pcrc", 3, 1),
+            ("pcra", 4, 2),
+        ] {
+            let opened = OpenedSession::going_on_from(id.clone(), &said(letters));
+            assert_eq!((opened.history.len(), opened.replies), (stays, replies), "{letters}");
+            assert!(!opened.is_saved());
+        }
+    }
 }

@@ -3,12 +3,12 @@
 use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_core::input::{Input, Prompt};
-use zori_policy::Mode;
 use zori_tui::confirm::{Confirm, What};
 use zori_tui::state::Phase;
 use zori_tui::update::Msg;
 
 use super::errand;
+use super::in_turn;
 use super::peer::ScreenPeer;
 use super::start::facts;
 use super::{Begun, Screen, completions, look};
@@ -81,10 +81,11 @@ impl Screen<'_, '_> {
             self.recall(false);
         }
         let same = *self.chat.plain.session().id() == before;
+        let found = (!same).then(|| self.outside.sessions.title(&self.outside.session)).flatten();
         let title = &mut self.display.state.facts.title;
         *title = match command.names[0] {
             "/rename" | "/new" if !rest.is_empty() => Some(rest.to_owned()),
-            _ => title.take().filter(|_| same),
+            _ => title.take().filter(|_| same).or(found),
         };
         self.show_facts();
         false
@@ -141,7 +142,7 @@ impl Screen<'_, '_> {
     }
 
     /// Shows what the session is now.
-    fn show_facts(&mut self) {
+    pub(super) fn show_facts(&mut self) {
         self.outside.beside = Some(self.chat.plain.beside(""));
         self.outside.servers = self.chat.plain.session().mcp().cloned();
         self.outside.viewer.1 = self.chat.plain.session().model().to_owned();
@@ -233,7 +234,7 @@ impl Screen<'_, '_> {
                 permission.modes.source = "Shift-Tab".to_owned();
                 self.chat.plain.session_mut().apply(Input::SetMode(name.to_owned()));
                 self.display.drain_events();
-                if matches!(choice.mode, Mode::Yolo | Mode::AcceptEdits) {
+                if in_turn::asks_less(&self.display.state.facts.mode, choice.mode) {
                     self.say(NoticeLevel::Info, &format!("Mode {name}: {}", choice.mode.about()));
                 }
                 self.display.state.facts.mode = name.to_owned();

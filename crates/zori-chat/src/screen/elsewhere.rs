@@ -8,6 +8,7 @@ use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
+use zori_core::event::NoticeLevel;
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_host::Which;
 use zori_providers::catalog::ProviderFacts;
@@ -18,6 +19,9 @@ use super::Screen;
 use zori_setup::args::LowArgs;
 use zori_setup::settings::Settings;
 use zori_setup::trust::TrustDialog;
+
+/// What is said of a turn that is not waited for any longer.
+const GIVEN_UP: &str = "The turn did not end within 3 s and was given up; Ctrl-C now ends the program.";
 
 /// How a chat was left.
 pub enum Left {
@@ -146,7 +150,8 @@ impl Screen<'_, '_> {
         self.leave_for(again)
     }
 
-    /// Goes on without a turn that did not end when it was stopped (KEY-3): the conversation is opened anew, as it is kept.
+    /// Goes on without a turn that did not end when it was stopped (KEY-3): the conversation is opened anew as it is kept, or with what is known of
+    /// it where nothing is.
     pub(super) fn abandon_turn(&mut self) {
         let over = TurnOver {
             outcome: Some(Outcome::Cancelled(CancelCause::User)),
@@ -160,15 +165,29 @@ impl Screen<'_, '_> {
         self.display.inputs.clear();
         self.display.take(Msg::TurnOver(over));
         let id = self.chat.plain.session().id().clone();
-        let gone = self.again().and_then(|again| {
-            let words =
-                "The turn did not end within 3 s and was given up; Ctrl-C now ends the program.".to_owned();
-            self.leave_for(Again { which: Which::Existing(id), words, abandoned: true, ..again })
-        });
+        let gone = match self.chat.args.is_some() && self.chat.plain.session().is_saved() {
+            true => self.again().and_then(|again| {
+                let words = GIVEN_UP.to_owned();
+                self.leave_for(Again { which: Which::Existing(id), words, abandoned: true, ..again })
+            }),
+            false => self.go_on_unsaved(),
+        };
         if let Err(failure) = gone {
             self.display.state.transcript.error(&failure.message, &failure.facts.hints);
             self.display.touch();
         }
+    }
+
+    /// Goes on without the turn, where no file has the conversation.
+    fn go_on_unsaved(&mut self) -> Result<(), Failure> {
+        self.keep_mode();
+        self.carried = self.spent();
+        self.chat.plain.leave_turn_behind(self.chat.cx)?;
+        self.outside.snapshot = None;
+        self.show_facts();
+        self.display.state.abandoned = true;
+        self.say(NoticeLevel::Info, GIVEN_UP);
+        Ok(())
     }
 
     /// Returns what this chat would go on with as it is.

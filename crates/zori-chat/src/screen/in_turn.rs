@@ -288,16 +288,48 @@ impl Outside {
 
 /// Changes the mode for calls that are not decided yet. It is shown at once, and one that asks less is told in a row of its own (SAF-8).
 pub fn set_mode(display: &mut Display, name: &str) -> Input {
-    display.state.facts.mode = name.to_owned();
+    let before = std::mem::replace(&mut display.state.facts.mode, name.to_owned());
     let mode = ModeChoice::named(name, Protocol::Own).map(|choice| choice.mode);
-    match mode.filter(|mode| matches!(mode, Mode::Yolo | Mode::AcceptEdits)) {
+    match mode.filter(|mode| asks_less(&before, *mode)) {
         Some(mode) => say_to(display, &format!("Mode {name}: {}", mode.about())),
         None => display.touch(),
     }
     Input::SetMode(name.to_owned())
 }
 
+/// Returns whether more runs in a mode than in the one before it, or is asked about instead of denied. One that nobody knows is taken for the
+/// narrowest.
+pub fn asks_less(before: &str, mode: Mode) -> bool {
+    let before = ModeChoice::named(before, Protocol::Own).map_or(Mode::Deny, |choice| choice.mode);
+    let width = |mode| match mode {
+        Mode::Deny => 0,
+        Mode::Plan => 1,
+        Mode::DontAsk | Mode::Paranoid => 2,
+        Mode::Default => 3,
+        Mode::AcceptEdits => 4,
+        Mode::Yolo => 5,
+    };
+    width(mode) > width(before)
+}
+
 fn say_to(display: &mut Display, text: &str) {
     display.state.transcript.notice(NoticeLevel::Info, text);
     display.take(Msg::Tick);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SAF-8: every step that widens is told, and no other.
+    #[test]
+    fn what_widens() {
+        let from_narrow = ["deny", "plan", "dontAsk", "default", "acceptEdits", "yolo"];
+        for (at, before) in from_narrow.iter().enumerate() {
+            for (other, name) in from_narrow.iter().enumerate() {
+                let mode = ModeChoice::named(name, Protocol::Own).unwrap().mode;
+                assert_eq!(asks_less(before, mode), other > at, "{before} to {name}");
+            }
+        }
+    }
 }

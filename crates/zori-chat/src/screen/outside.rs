@@ -131,8 +131,8 @@ pub struct Outside {
     pub scheduled: Option<UnboundedReceiver<String>>,
     /// The session as it was when the running turn began.
     pub snapshot: Option<Snapshot>,
-    /// The conversation can be opened anew without the turn that runs.
-    pub can_reopen: bool,
+    /// What runs is a turn, which can be given up.
+    pub can_abandon: bool,
     /// The effort that was chosen in a turn.
     pub effort: Option<Option<Effort>>,
     /// The branch that was kept for the session last.

@@ -44,7 +44,7 @@ impl Peer for ScreenPeer<'_> {
                 continue;
             };
             match effect {
-                Effect::Abandon if self.outside.can_reopen => {
+                Effect::Abandon if self.outside.can_abandon => {
                     self.display.given_up.notify_one();
                     return std::future::pending().await;
                 }

@@ -236,7 +236,7 @@ impl Seat {
             title_model: config.text("session.title_model").map(str::to_owned),
             titling: None,
             title_asked: None,
-            can_reopen: false,
+            can_abandon: false,
             report: None,
             errand: None,
             logged_in: None,

@@ -32,9 +32,14 @@ impl Screen<'_, '_> {
         }
         let prompt = self.before_turn(prompt);
         let Self { chat, display, outside, answers, .. } = self;
+        // What was said of another turn does not hold for this one.
+        let given_up = std::sync::Arc::new(tokio::sync::Notify::new());
+        display.given_up = given_up.clone();
+        outside.can_abandon = true;
         let mut peer = ScreenPeer { display, outside, answers: *answers };
-        let given_up = peer.display.given_up.clone();
-        match chat.plain.turn_unless(prompt, &mut peer, given_up.notified()) {
+        let end = chat.plain.turn_unless(prompt, &mut peer, given_up.notified());
+        self.outside.can_abandon = false;
+        match end {
             Some(end) => self.after_turn(end),
             None => self.abandon_turn(),
         }
@@ -52,7 +57,6 @@ impl Screen<'_, '_> {
         self.display.state.facts.mode = self.chat.plain.session().policy().mode.shown().to_owned();
         self.outside.beside = Some(self.chat.plain.beside(&asked.text));
         self.outside.snapshot = Some(self.snapshot());
-        self.outside.can_reopen = self.chat.args.is_some() && self.chat.plain.session().is_saved();
         self.display.take(Msg::TurnBegins(asked));
         self.display.state.turn_notes = notes;
         prompt
@@ -114,10 +118,9 @@ impl Screen<'_, '_> {
 
     /// Adds a line to the project's guidelines (CMP-6).
     fn add_guideline(&mut self, text: &str) {
-        let file = self.outside.root.join("AGENTS.md");
-        match append_line(&file, &format!("- {text}\n")) {
-            Ok(()) => self.say(NoticeLevel::Info, "Added to AGENTS.md; it counts from the next session on."),
-            Err(error) => self.say(NoticeLevel::Warning, &format!("{}: {error}", file.display())),
+        match guideline(&self.outside.root, text) {
+            Ok(words) => self.say(NoticeLevel::Info, words),
+            Err(why) => self.say(NoticeLevel::Warning, &why),
         }
     }
 
@@ -139,12 +142,12 @@ impl Screen<'_, '_> {
                 self.display.take(Msg::Next);
             }
             (What::Guideline(text), true) => self.add_guideline(&text),
-            (What::Guideline(_), false) => self.say(NoticeLevel::Info, "AGENTS.md is as it was."),
+            (What::Guideline(_), false) => self.say(NoticeLevel::Info, NO_GUIDELINE),
         }
     }
 
     /// Has later sessions begin in the mode that was chosen while the turn ran.
-    fn keep_mode(&mut self) {
+    pub(super) fn keep_mode(&mut self) {
         let shown = self.chat.plain.session().policy().mode.shown().to_owned();
         let settings = &mut self.chat.plain.host.settings;
         let permission = &mut settings.permission;
@@ -230,6 +233,17 @@ fn denied(chat: &Chat<'_, '_>, file: &Path) -> Option<String> {
     let call = zori_policy::Call::new("read", Some(ToolKind::Read), &effects, &policy.workspace);
     let decision = zori_policy::explain(policy, &call).decision;
     (decision.verdict == Verdict::Deny).then_some(decision.reason)
+}
+
+/// What is said when the person did not want a line in AGENTS.md.
+pub const NO_GUIDELINE: &str = "AGENTS.md is as it was.";
+
+/// Adds a line to the project's guidelines; returns what to say about it.
+pub fn guideline(root: &Path, text: &str) -> Result<&'static str, String> {
+    let file = root.join("AGENTS.md");
+    let added = append_line(&file, &format!("- {text}\n"));
+    added.map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok("Added to AGENTS.md; it counts from the next session on.")
 }
 
 /// Adds a line to a file, whatever is in it, or makes the file.

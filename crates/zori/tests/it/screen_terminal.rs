@@ -467,3 +467,42 @@ fn control_c_after_a_turn_that_does_not_end() {
         .keys("\x03");
     assert_eq!(person.ends().0.code(), Some(130));
 }
+
+/// The same where nothing is saved: what was said before goes on, and the program ends with the next Ctrl-C.
+#[test]
+fn a_turn_that_does_not_end_in_a_chat_that_is_not_saved() {
+    let (mut world, model) = with_model([
+        anthropic::text("First.").reply(),
+        Reply::stall(),
+        anthropic::text("Here.").reply(),
+        Reply::stall(),
+    ]);
+    world.set_var("ZORI_TEST_DEAF", "turn");
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("one").sees("First.").sees_no_more("· Esc").says("two");
+    model.wait_for_requests(2);
+    person.keys("\x03").sees("Stopping").sees("was given up; Ctrl-C now ends the program.");
+    // Nothing came of it, so the prompt is back.
+    person.sees_no_more("Stopping").sees("› two").keys("\x15").says("three").sees("Here.");
+    insta::assert_snapshot!(model.request(2).conversation(), @r"
+    user: one
+    assistant: First.
+    user: three
+    ");
+    person.sees_no_more("· Esc").says("four");
+    model.wait_for_requests(4);
+    person.keys("\x03").pauses(3200).sees_no_more("Stopping").keys("\x03");
+    assert_eq!(person.ends().0.code(), Some(130));
+}
+
+/// A command of one's own is no turn: it is not given up, and the turn behind it is not either.
+#[test]
+fn a_command_of_ones_own_is_not_given_up() {
+    let (mut world, _model) = with_model([anthropic::text("First."), anthropic::text("Here.")]);
+    world.set_var("ZORI_TEST_DEAF", "turn");
+    let mut person = Person::open(&world, &[]);
+    person.says("one").sees("First.").sees_no_more("· Esc");
+    person.says("!sleep 4; echo awake").sees("Running bash").keys("\x03").sees("Stopping");
+    person.sees("Ctrl-C again ends zori").sees("  awake").sees_no_more("Stopping");
+    person.says("two").sees("Here.").leaves();
+}
