@@ -5,6 +5,7 @@
 
 mod cell_commands;
 mod cells;
+mod choices;
 pub mod complete;
 mod editor;
 pub mod feedback;
@@ -55,6 +56,7 @@ use zori_setup::trust::TrustDialog;
 use zori_setup::which_session;
 use zori_setup::wire_up::{self, Prepared};
 use zori_setup::workers::Workers;
+use zori_tui::commands;
 
 /// What `/keys` says where lines come from the editor, and where the terminal itself edits them.
 const EDITOR_KEYS: &str = "Alt-Enter, Ctrl-J or a backslash at the end of a line: another line. Tab: complete a command or a file. Up, Ctrl-R: \
@@ -345,47 +347,80 @@ impl Chat<'_, '_> {
                 Line::Text(text) => text,
                 Line::End => return Ok(self.signals.ending().unwrap_or(Exit::Success)),
             };
-            match text.trim() {
-                "" => {}
-                ":q" => {
-                    self.cx.ui.say("Goodbye!");
-                    return Ok(Exit::Success);
-                }
-                line if self.cx.profile.has_screen() && own_command(line).is_some() => {
-                    let (command, share) = own_command(line).unwrap_or_default();
-                    self.own_command(command, share);
-                }
-                line => match slash::run(self, line)? {
-                    Next::Prompt => self.supervised_turn(line.to_owned(), lines)?,
-                    Next::Ask(text) => self.supervised_turn(text, lines)?,
-                    Next::Lines(first) => {
-                        if let Some(text) = self.collect(first, lines)? {
-                            self.supervised_turn(text, lines)?;
-                        }
-                    }
-                    // These are done where the command is run.
-                    Next::Done
-                    | Next::Compact(_)
-                    | Next::Elsewhere(_)
-                    | Next::LogIn(_)
-                    | Next::Feedback
-                    | Next::Report(_)
-                    | Next::Undo(_)
-                    | Next::WentBack(_) => {}
-                    Next::Recap => match self.plain.recap(&self.signals).0 {
-                        Ok(text) => self.cx.ui.say(&text),
-                        Err(why) => self.cx.ui.say(&format!("Recap failed: {why}")),
-                    },
-                    Next::Quit => {
-                        self.cx.ui.say("Goodbye!");
-                        return Ok(Exit::Success);
-                    }
-                },
+            // Others fixed what a line means to `zdx`.
+            let quits = match (text.trim(), self.cx.profile.has_screen()) {
+                ("", _) => false,
+                (":q", _) => true,
+                (line, true) => self.line_of_signs(line, lines)?,
+                (line, false) => self.line(line, lines)?,
+            };
+            if quits {
+                self.cx.ui.say("Goodbye!");
+                return Ok(Exit::Success);
             }
             if let Some(exit) = self.signals.ending() {
                 return Ok(exit);
             }
         }
+    }
+
+    /// Takes a line whose first sign may mean something (CMP-5, CMP-6); returns whether it ends the chat.
+    fn line_of_signs(&mut self, line: &str, lines: &mut Lines) -> Result<bool, Failure> {
+        if commands::is_doubled(line) {
+            self.supervised_turn(line[1..].to_owned(), lines)?;
+        } else if let Some((command, share)) = own_command(line) {
+            self.own_command(command, share);
+        } else if let Some(text) = commands::guideline(line) {
+            self.add_guideline(text, lines)?;
+        } else if let Some(line) = self.chosen(line, lines)? {
+            return self.line(&line, lines);
+        }
+        Ok(false)
+    }
+
+    /// Runs a slash command, or a turn with this prompt; returns whether it ends the chat.
+    fn line(&mut self, line: &str, lines: &mut Lines) -> Result<bool, Failure> {
+        match slash::run(self, line)? {
+            Next::Prompt => self.supervised_turn(line.to_owned(), lines)?,
+            Next::Ask(text) => self.supervised_turn(text, lines)?,
+            Next::Lines(first) => {
+                if let Some(text) = self.collect(first, lines)? {
+                    self.supervised_turn(text, lines)?;
+                }
+            }
+            // These are done where the command is run.
+            Next::Done
+            | Next::Compact(_)
+            | Next::Elsewhere(_)
+            | Next::LogIn(_)
+            | Next::Feedback
+            | Next::Report(_)
+            | Next::Undo(_)
+            | Next::WentBack(_) => {}
+            Next::Recap => match self.plain.recap(&self.signals).0 {
+                Ok(text) => self.cx.ui.say(&text),
+                Err(why) => self.cx.ui.say(&format!("Recap failed: {why}")),
+            },
+            Next::Quit => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    /// Adds a line to the project's guidelines, if the person says so (CMP-6).
+    fn add_guideline(&mut self, text: &str, lines: &mut Lines) -> Result<(), Failure> {
+        self.cx.ui.say(&format!("  AGENTS.md  +1\n    + - {text}"));
+        let said = match lines.ask("Add this line to AGENTS.md? [y/N]", &self.signals)? {
+            Line::Text(said) => said,
+            Line::End => String::new(),
+        };
+        let yes = matches!(said.trim().to_lowercase().as_str(), "y" | "yes");
+        let root = &self.plain.host.settings.workspace.root;
+        match yes.then(|| screen::guideline(root, text)) {
+            Some(Ok(words)) => self.cx.ui.say(words),
+            Some(Err(why)) => self.cx.ui.warn(&why),
+            None => self.cx.ui.say(screen::NO_GUIDELINE),
+        }
+        Ok(())
     }
 
     /// Reads lines up to an empty one or the end of input, as one message (UI-9); `None` where there is nothing to send.

@@ -31,6 +31,7 @@ mod tty;
 mod turns;
 
 pub use completions::is_own as is_own_command;
+pub use completions::models;
 pub use completions::own_names as own_command_names;
 use zori_contract::exit::Exit;
 use zori_core::cost::Spent;
@@ -55,13 +56,15 @@ pub use elsewhere::{Again, Left};
 pub use errand::{Back, edit as edit_draft};
 pub use feed::shown_event;
 pub use look::Look;
+pub use offers::{efforts, themes};
 pub use outside::{clipboard, keep_theme};
 pub use panel::run as run_panel;
 pub use recall::recall;
+pub use sessions::Sessions;
 pub use spilled::text as spilled_text;
 pub use start::plain_state;
 pub use start::{Opening, run};
-pub use turns::attach_files;
+pub use turns::{NO_GUIDELINE, attach_files, guideline};
 
 /// Whether the chat is the inline screen here; else it is the line chat (ACC-1).
 pub fn fits(cx: &AgentCx<'_>, plain: bool) -> bool {
@@ -217,22 +220,10 @@ impl Screen<'_, '_> {
         spent
     }
 
-    /// Lists the turns that `/rewind` can go back to, newest first.
+    /// Lists the turns that `/rewind` can go back to, newest first, then what of one goes back.
     fn find_turns(&mut self, word: String) {
         let turns = self.chat.plain.session().turns().unwrap_or_default();
-        let all = turns.iter().rev().filter(|turn| turn.active).map(|turn| {
-            let changed: u64 = turn.changed.iter().sum();
-            let files = match changed {
-                0 => String::new(),
-                1 => "   1 file".to_owned(),
-                count => format!("   {count} files"),
-            };
-            item(turn.number.to_string(), format!("{}{files}", zori_core::text::one_line(&turn.prompt)))
-        });
-        let all: Vec<Item> = all.collect();
-        let (of, wanted) = (all.len(), word.to_lowercase());
-        let fits = |item: &Item| format!("{} {}", item.text, item.about).to_lowercase().contains(&wanted);
-        let items = all.into_iter().filter(fits).collect();
+        let (items, of) = offers::turns(&turns, &word);
         self.display.take(Msg::Found { word, items, of, all: of, pending: false });
     }
 

@@ -1,5 +1,7 @@
 //! Saved sessions by their names, and how it is said that there is none.
 
+use std::path::Path;
+
 use zori_contract::failure::Failure;
 use zori_core::ids::SessionId;
 use zori_serve::parse_session;
@@ -8,6 +10,7 @@ use zori_store::{SessionDir, StoreError};
 use crate::app::App;
 use crate::error::{BASE_UNUSABLE, SESSION_NOT_FOUND};
 use crate::profile::Profile;
+use crate::which_session::begun_in;
 
 /// The fewest characters that may stand for a session's name.
 const SHORTEST_PREFIX: usize = 4;
@@ -16,6 +19,17 @@ const SHORTEST_PREFIX: usize = 4;
 pub fn latest(sessions: &SessionDir, except: Option<&SessionId>) -> Result<Option<SessionId>, Failure> {
     let entries = sessions.list().map_err(unreadable)?;
     Ok(entries.into_iter().map(|entry| entry.id).find(|id| Some(id) != except))
+}
+
+/// Returns the session of a folder that was used last, other than `except`.
+pub fn latest_in(
+    sessions: &SessionDir,
+    except: Option<&SessionId>,
+    root: &Path,
+) -> Result<Option<SessionId>, Failure> {
+    let entries = sessions.list().map_err(unreadable)?;
+    let here = |id: &SessionId| Some(id) != except && begun_in(&sessions.file(id), root);
+    Ok(entries.into_iter().map(|entry| entry.id).find(here))
 }
 
 /// Returns the session that is meant: the one of this name, else the only one whose name begins so. A name that nobody has

@@ -39,6 +39,11 @@ impl SessionDir {
         }
     }
 
+    /// Returns the title that a session was given, if it was given one.
+    pub fn given_title(&self, id: &SessionId) -> Option<String> {
+        self.titles().remove(id.as_str())
+    }
+
     /// Returns the titles, by the names of the sessions.
     pub(crate) fn titles(&self) -> BTreeMap<String, String> {
         self.labels(TITLES)

@@ -1,6 +1,5 @@
 //! The chat's layout (UI-40): live cells, question, task row, status, queue, composer, then a list or the footer. Arrangement only.
 
-use crate::completion::Completion;
 use crate::composer::layout::Layout;
 use crate::footer;
 use crate::row::{Role, Row, Span};
@@ -220,7 +219,7 @@ fn with_hint(state: &State, line: Row, width: u16) -> Row {
     }
     let words = if let Some(hint) = &state.hint {
         hint.text.clone()
-    } else if let Some(note) = state.completion.as_ref().and_then(Completion::note) {
+    } else if let Some(note) = state.completion.as_ref().and_then(|list| list.note(&state.facts)) {
         note
     } else if asks_behind_draft(state) {
         "Tab: answer the question".to_owned()

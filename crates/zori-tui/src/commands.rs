@@ -14,6 +14,8 @@ pub struct CommandInfo {
     pub waits: bool,
     /// Whether somebody brought it along: it is a prompt then.
     pub brought: bool,
+    /// Whether what stands behind it is chosen from a list, which Enter behind the name alone opens.
+    pub chooses: bool,
     /// Whether the screen itself does it.
     pub own: Option<ScreenCommand>,
 }
@@ -28,6 +30,7 @@ impl CommandInfo {
         category: "",
         waits: false,
         brought: false,
+        chooses: false,
         own: None,
     };
 
@@ -64,6 +67,17 @@ pub fn is_command(commands: &[CommandInfo], line: &str) -> bool {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         }),
     }
+}
+
+/// Returns whether the sign at the beginning of a text is doubled, and meant as it is (CMP-6).
+pub fn is_doubled(text: &str) -> bool {
+    ["//", "!!!", "##"].iter().any(|doubled| text.starts_with(doubled))
+}
+
+/// Returns the line for AGENTS.md that a text is (CMP-6). A heading of a longer text is none.
+pub fn guideline(text: &str) -> Option<&str> {
+    let line = text.strip_prefix('#').filter(|_| !is_doubled(text))?;
+    (!line.contains('\n') && !line.trim().is_empty()).then(|| line.trim())
 }
 
 /// Returns the commands that a word may become, best first.

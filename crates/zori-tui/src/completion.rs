@@ -3,15 +3,19 @@
 
 use std::ops::Range;
 
+use crate::cells::thousands;
 use crate::commands::{self, CommandInfo};
 use crate::composer::buffer::Buffer;
 use crate::row::{Ground, Row, Span};
+use crate::state::Facts;
 use crate::wrap;
 
 /// How many rows a list of commands or files has at most; one to choose from may have half of the screen.
 pub const ROWS: usize = 8;
 /// The command whose argument is a session.
 pub const SESSIONS: &str = "/resume";
+/// The command whose argument is a model.
+const MODELS: &str = "/model";
 
 /// A list of what could be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub struct Completion {
     /// Sessions: those of all folders are listed, and how many of these there are.
     pub everywhere: bool,
     pub all: usize,
+    /// The command alone opened it, so that nothing has been typed behind it yet.
+    pub by_command: bool,
 }
 
 /// What is completed.
@@ -133,6 +139,7 @@ pub fn of_commands(commands: &[CommandInfo], wanted: &Wanted) -> Completion {
         pending: false,
         everywhere: false,
         all: 0,
+        by_command: false,
     }
 }
 
@@ -156,7 +163,12 @@ impl Completion {
     }
 
     /// Returns what stands beside the words that filter it.
-    pub fn note(&self) -> Option<String> {
+    pub fn note(&self, facts: &Facts) -> Option<String> {
+        if self.subject == Subject::Argument(MODELS) {
+            let cached = Some(facts.context).filter(|context| *context > 0).map(thousands);
+            let cached = cached.map_or_else(String::new, |tokens| format!(" · {tokens} tokens cached"));
+            return Some(format!("now {}{cached}", facts.model));
+        }
         if !self.is_of_sessions() || self.pending {
             return None;
         }

@@ -394,7 +394,7 @@ impl State {
 
     /// Returns the title of the window (STA-3).
     pub fn title(&self) -> String {
-        let sign = match (&self.turn, self.questions.is_empty()) {
+        let sign = match (&self.turn, self.questions.is_empty() && self.confirm.is_none()) {
             (_, false) => "? ",
             (Some(_), true) => "✶ ",
             (None, true) => "",

@@ -204,7 +204,7 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::Confirm(confirm) => state.confirm = Some(confirm),
         Msg::Pasted(pasted) => keys::pasted(state, pasted, &mut effects),
         Msg::Found { word, items, of, all, pending } => {
-            complete::found(state, &word, Found { items, of, all, pending });
+            complete::found(state, &word, Found { items, of, all, pending }, &mut effects);
         }
         Msg::FindAgain => complete::again(state, &mut effects),
         Msg::ShowCell(number) => screen_command::open_pager(state, Some(number)),

@@ -55,6 +55,7 @@ pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
             about: command.about,
             category: command.category,
             waits: !in_turn::COMMANDS.contains(&command.names[0]),
+            chooses: CHOOSING.contains(&command.names[0]),
             ..CommandInfo::NOTHING
         })
         .chain(OWN.iter().copied())
@@ -65,6 +66,9 @@ pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
     all.sort_by_key(|command| order(command.category));
     all
 }
+
+/// The commands whose argument is chosen from a list, beside those of the screen itself.
+const CHOOSING: &[&str] = &["/model", "/resume", "/rewind"];
 
 /// The categories, in the order `/help` shows them.
 pub const CATEGORIES: &[&str] =
@@ -87,12 +91,24 @@ const OWN: &[CommandInfo] = &[
     own("/copy", "[N|code]", "Copy the last answer, its last code, or a cell", "Look", ScreenCommand::Copy),
     own("/find", "[WORDS]", "Search all cells", "Look", ScreenCommand::Find),
     own("/todo", "", "Show the task list", "Look", ScreenCommand::Todo),
-    own("/rerun", "N", "Run the command of the cell with this number again", "Look", ScreenCommand::Rerun),
+    CommandInfo {
+        waits: true,
+        ..own(
+            "/rerun",
+            "N",
+            "Run the command of the cell with this number again",
+            "Look",
+            ScreenCommand::Rerun,
+        )
+    },
     own("/history", "", "Show all of this conversation", "Session", ScreenCommand::History),
     own("/ml", "[TEXT]", "Write several lines; an empty one sends them", "Context", ScreenCommand::Lines),
     own("/editor", "", "Write the next prompt in $VISUAL or $EDITOR", "Integration", ScreenCommand::Editor),
     own("/btw", "QUESTION", "Ask beside the conversation", "Session", ScreenCommand::Aside),
-    own("/theme", "NAME", "Change the colours", "Configuration", ScreenCommand::Theme),
+    CommandInfo {
+        chooses: true,
+        ..own("/theme", "NAME", "Change the colours", "Configuration", ScreenCommand::Theme)
+    },
     own(
         "/keys",
         "[ACTION|KEY|?]",
@@ -117,7 +133,7 @@ impl Choice {
             let micros = u128::from(context) * u128::from(input) / 1_000_000;
             let tokens = zori_tui::cells::thousands(context);
             format!(
-                "   sends {tokens} uncached, about ${}.{:02}",
+                "   switching sends {tokens} uncached, about ${}.{:02}",
                 micros / 1_000_000,
                 micros % 1_000_000 / 10_000
             )
@@ -138,14 +154,14 @@ pub fn models(plain: &PlainSession, env: &Environment) -> Vec<Choice> {
     let own = here.models.iter().map(|model| choice(list, here, model, model.id.to_owned(), ""));
     let foreign = keyed.into_iter().flat_map(|(keyed, facts)| {
         let key = match (facts.is_local(), keyed) {
-            (true, _) => "   on this machine",
-            (false, true) => "   key ok",
-            (false, false) => "   no key in the environment",
+            (true, _) => "   on this machine".to_owned(),
+            (false, true) => "   key ok".to_owned(),
+            (false, false) => format!("   no key in the environment: /login {}", facts.name),
         };
         facts
             .models
             .iter()
-            .map(move |model| choice(list, facts, model, format!("{}:{}", facts.name, model.id), key))
+            .map(move |model| choice(list, facts, model, format!("{}:{}", facts.name, model.id), &key))
     });
     own.chain(foreign).collect()
 }

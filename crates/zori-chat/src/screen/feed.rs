@@ -50,6 +50,11 @@ pub fn shown_event(redactor: &Redactor, event: &Event) -> Event {
                 requested.call.input = ToolInput::Json(shown);
             }
         }
+        EventKind::Tool(ToolEvent::ToolChanged { input, .. }) => {
+            if let Some(shown) = redacted_json(redactor, input.get()) {
+                *input = shown.into();
+            }
+        }
         EventKind::Tool(ToolEvent::ToolOutputDelta { text, .. }) => redact(redactor, text),
         EventKind::Tool(ToolEvent::ToolFinished(finished)) => output(redactor, &mut finished.output),
         EventKind::Notice(notice) => redact(redactor, &mut notice.text),

@@ -85,17 +85,22 @@ fn last_here(run: &RunSettings, root: &Path, name: &str) -> Option<String> {
     let sessions = SessionDir::new(run.base.as_ref()?.sessions());
     let newest = sessions.list().ok()?.into_iter().take(NEWEST);
     let last = newest.into_iter().find(|entry| begun_in(&sessions.file(&entry.id), root))?;
-    let mut text = String::new();
-    std::fs::File::open(sessions.file(&last.id)).ok()?.take(BEGINNING).read_to_string(&mut text).ok()?;
-    let title = text.lines().find_map(|line| {
-        let record: serde_json::Value = serde_json::from_str(line).ok()?;
-        let prompt = record["type"] == "message" && record["role"] == "user";
-        record["text"].as_str().filter(|_| prompt).map(zori_store::title)
-    })?;
+    let title = sessions.given_title(&last.id).or_else(|| first_title(&sessions.file(&last.id)))?;
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?.as_secs();
     let age = completions::age(now.saturating_sub(last.modified.0.unsigned_abs()));
     let ago = if age == "now" { "just now".to_owned() } else { format!("{age} ago") };
     Some(format!("last here {ago} \"{title}\": {name} -c"))
+}
+
+/// Returns the title that the first prompt of a session gives it.
+pub fn first_title(file: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(file).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok()?;
+    String::from_utf8_lossy(&bytes).lines().find_map(|line| {
+        let record: serde_json::Value = serde_json::from_str(line).ok()?;
+        let prompt = record["type"] == "message" && record["role"] == "user";
+        record["text"].as_str().filter(|_| prompt).map(zori_store::title)
+    })
 }
 
 /// Says what to do where there is no key: three lines, each with something that can be typed right here.

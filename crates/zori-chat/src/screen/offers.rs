@@ -1,4 +1,4 @@
-//! What is offered while somebody types an argument: resources of servers, themes, efforts, providers.
+//! What is offered while somebody types an argument: resources of servers, themes, efforts, providers, turns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,11 @@ use zori_core::provider::Effort;
 use zori_core::text::one_line;
 use zori_mcp::client::{ListedResource, McpServers, Server};
 use zori_providers::catalog::PROVIDERS;
+use zori_store::SessionTurn;
 use zori_tui::completion::Item;
 use zori_tui::theme::Theme;
 
-use super::look;
+use super::{item, look};
 
 /// So many resources of servers are offered.
 const MOST_RESOURCES: usize = 50;
@@ -24,7 +25,7 @@ pub(super) fn resources(servers: Option<&McpServers>, word: &str) -> Vec<Item> {
         let name = server.config.name.clone();
         let item = |resource: &ListedResource| {
             let about = if resource.about.is_empty() { &resource.name } else { &resource.about };
-            super::item(format!("{name}:{}", resource.uri), one_line(about))
+            item(format!("{name}:{}", resource.uri), one_line(about))
         };
         server.now().resources.iter().map(item).collect::<Vec<_>>()
     };
@@ -32,22 +33,102 @@ pub(super) fn resources(servers: Option<&McpServers>, word: &str) -> Vec<Item> {
     all.filter(|item| item.text.starts_with(word)).take(MOST_RESOURCES).collect()
 }
 
-pub(super) fn themes(base: Option<&Path>) -> Vec<Item> {
-    let terminal = super::item("terminal", "the terminal's own colours");
-    let own = look::own_themes(base).into_iter().map(|(name, _)| super::item(name, "your own"));
-    let ours = Theme::names().filter(|name| *name != "terminal").map(|name| super::item(name, ""));
+pub fn themes(base: Option<&Path>) -> Vec<Item> {
+    let terminal = item("terminal", "the terminal's own colours");
+    let own = look::own_themes(base).into_iter().map(|(name, _)| item(name, "your own"));
+    let ours = Theme::names().filter(|name| *name != "terminal").map(|name| item(name, ""));
     std::iter::once(terminal).chain(own).chain(ours).collect()
 }
 
-pub(super) fn efforts() -> Vec<Item> {
-    let none = super::item("default", "as the provider has it");
-    std::iter::once(none).chain(Effort::ALL.iter().map(|effort| super::item(effort.as_str(), ""))).collect()
+pub fn efforts() -> Vec<Item> {
+    let none = item("default", "as the provider has it");
+    std::iter::once(none).chain(Effort::ALL.iter().map(|effort| item(effort.as_str(), ""))).collect()
 }
 
 pub(super) fn providers() -> Vec<Item> {
-    PROVIDERS
-        .iter()
-        .filter(|facts| !facts.is_local())
-        .map(|facts| super::item(facts.name, facts.display))
-        .collect()
+    PROVIDERS.iter().filter(|facts| !facts.is_local()).map(|facts| item(facts.name, facts.display)).collect()
+}
+
+/// Returns the turns that a word may mean, newest first, and how many there are; behind the number of a turn that changed files, what of it goes back
+/// (`undo.md`, section 7).
+pub(super) fn turns(turns: &[SessionTurn], word: &str) -> (Vec<Item>, usize) {
+    let typed = word.to_lowercase();
+    if let Some((number, rest)) = typed.split_once(' ')
+        && turns.iter().any(|turn| turn.active && turn.number.to_string() == number)
+    {
+        let offered = [
+            ("both", "files and conversation"),
+            ("files", "the files alone"),
+            ("chat", "the conversation alone"),
+        ];
+        let all = offered.map(|(what, about)| {
+            let label = Some(what.to_owned());
+            Item { label, ..item(format!("{number} {what}"), about) }
+        });
+        let of = all.len();
+        let fits = |item: &Item| item.label.as_ref().is_some_and(|label| label.starts_with(rest.trim()));
+        return (all.into_iter().filter(fits).collect(), of);
+    }
+    let mut changes = false;
+    let mut all = Vec::new();
+    for known in turns.iter().rev().filter(|turn| turn.active) {
+        changes |= known.changed.iter().any(|count| *count > 0);
+        all.push(turn(known, changes));
+    }
+    let of = all.len();
+    let fits = |item: &Item| format!("{} {}", item.text, item.about).to_lowercase().contains(&typed);
+    let mut items: Vec<Item> = all.into_iter().filter(fits).collect();
+    // The turn with this number is meant, whatever others have it in them.
+    items.sort_by_key(|item| item.text.trim_end() != typed);
+    (items, of)
+}
+
+/// Returns a turn for the list. `changes`: files go back with it, be they of this turn or of one behind it.
+fn turn(turn: &SessionTurn, changes: bool) -> Item {
+    let number = turn.number.to_string();
+    let files = match turn.changed.iter().sum::<u64>() {
+        0 => String::new(),
+        1 => "   1 file".to_owned(),
+        count => format!("   {count} files"),
+    };
+    // A blank behind it asks what goes back.
+    let text = if changes { format!("{number} ") } else { number.clone() };
+    Item { label: Some(number), ..item(text, format!("{}{files}", one_line(&turn.prompt))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(word: &str) -> Vec<String> {
+        let turn = |number, prompt: &str, changed| SessionTurn {
+            number,
+            prompt: prompt.to_owned(),
+            uuid: None,
+            records_before: 0,
+            active: number != 3,
+            changed,
+            calls: Vec::new(),
+        };
+        let all = [
+            turn(1, "look at 4 files", [0, 0, 0]),
+            turn(2, "fix them", [1, 2, 0]),
+            turn(3, "gone", [9, 9, 9]),
+            turn(4, "thanks", [0, 0, 0]),
+        ];
+        let (items, of) = turns(&all, word);
+        let shown = |item: Item| format!("{}|{}", item.text, item.about);
+        items.into_iter().map(shown).chain([of.to_string()]).collect()
+    }
+
+    #[test]
+    fn turns_and_what_of_them_goes_back() {
+        assert_eq!(listed(""), ["4|thanks", "2 |fix them   3 files", "1 |look at 4 files", "3"]);
+        assert_eq!(listed("4"), ["4|thanks", "1 |look at 4 files", "3"], "its number before its words");
+        let parts =
+            ["2 both|files and conversation", "2 files|the files alone", "2 chat|the conversation alone"];
+        assert_eq!(listed("2 "), [&parts[..], &["3"]].concat());
+        assert_eq!(listed("2 f"), [parts[1], "3"]);
+        assert_eq!(listed("look at"), ["1 |look at 4 files", "3"]);
+    }
 }

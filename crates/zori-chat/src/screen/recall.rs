@@ -24,6 +24,8 @@ impl Screen<'_, '_> {
     pub(super) fn recall(&mut self, silent: bool) {
         let transcript = &mut self.display.state.transcript;
         recall(transcript, self.chat.plain.session(), &self.outside.redactor, silent, "Ctrl-O");
+        let title = &mut self.display.state.facts.title;
+        *title = title.take().or_else(|| self.outside.sessions.title(&self.outside.session));
         self.display.touch();
     }
 

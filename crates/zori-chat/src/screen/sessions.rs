@@ -15,6 +15,7 @@ use zori_tui::row::{Row, Span};
 use zori_tui::wrap;
 
 use super::completions::age;
+use super::greeting;
 use crate::plain::PlainSession;
 use zori_setup::session_copy;
 
@@ -104,6 +105,12 @@ impl Sessions {
             Ok(None) => Err(format!("session '{id}' is not there any more")),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Returns the title of a session that is kept.
+    pub fn title(&self, id: &str) -> Option<String> {
+        let (dir, id) = self.named(id).ok()?;
+        dir.given_title(&id).or_else(|| greeting::first_title(&dir.file(&id)))
     }
 
     /// Gives a session a title.

@@ -42,6 +42,7 @@ pub(super) fn refresh(state: &mut State, effects: &mut Vec<Effect>) {
                 pending: true,
                 everywhere,
                 all,
+                by_command: false,
             });
         }
     }
@@ -64,7 +65,7 @@ pub(super) fn again(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// The outside found something; it counts if it is still asked for.
-pub(super) fn found(state: &mut State, word: &str, found: Found) {
+pub(super) fn found(state: &mut State, word: &str, found: Found, effects: &mut Vec<Effect>) {
     let Found { items, of, all, pending } = found;
     let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else { return };
     let Some(list) = &mut state.completion else { return };
@@ -76,7 +77,14 @@ pub(super) fn found(state: &mut State, word: &str, found: Found) {
         list.pending = pending;
         // Where others may be in other folders, the list stays and says how to see them.
         if list.items.is_empty() && !pending && !(list.is_of_sessions() && (list.everywhere || all > of)) {
+            let asked = list.by_command;
             state.completion = None;
+            if asked {
+                // Why there is nothing to choose from, the command knows.
+                let line = state.composer.buffer.text().trim_end().to_owned();
+                state.composer.buffer.clear();
+                effects.push(Effect::Command(line));
+            }
         }
     }
 }
@@ -92,7 +100,7 @@ pub(super) fn accept(state: &mut State, effects: &mut Vec<Effect>) {
         Subject::File => completion::mention(&item.text),
     };
     state.composer.buffer.replace(list.range.clone(), &text);
-    if list.subject == Subject::Command && !item.args.is_empty() {
+    if text.ends_with(' ') && list.subject != Subject::File {
         refresh(state, effects);
     }
 }
@@ -108,7 +116,11 @@ pub(super) fn accept_and_run(state: &mut State, effects: &mut Vec<Effect>) -> bo
         }
         Subject::Command | Subject::Argument(_) => {
             state.composer.buffer.replace(list.range.clone(), &item.text.clone());
-            queue::submit(state, effects);
+            // What ends in a blank is half of an argument: the other half is chosen next.
+            match item.text.ends_with(' ') {
+                true => refresh(state, effects),
+                false => queue::submit(state, effects),
+            }
         }
     }
     true

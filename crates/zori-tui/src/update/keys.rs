@@ -251,8 +251,8 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
         Action::PasteClipboard => effects.push(Effect::PasteClipboard),
         Action::Repaint => effects.push(Effect::Repaint),
         Action::Suspend => effects.push(Effect::Suspend),
-        Action::PickModel => pick(state, "/model ", effects),
-        Action::PickEffort => pick(state, "/effort ", effects),
+        Action::PickModel => choose(state, "/model", effects),
+        Action::PickEffort => choose(state, "/effort", effects),
         Action::Help => super::screen_command::help(state),
         Action::QueueUp => queue::reorder(state, -1),
         Action::QueueDown => queue::reorder(state, 1),
@@ -388,7 +388,7 @@ fn escape(state: &mut State, escaped: Option<Duration>, effects: &mut Vec<Effect
     let rewinds = state.options.commands.iter().any(|command| command.name == "/rewind");
     match (state.composer.is_empty() && rewinds, escaped) {
         (true, Some(first)) if state.now.saturating_sub(first) < Duration::from_secs(1) => {
-            pick(state, "/rewind ", effects);
+            choose(state, "/rewind", effects);
         }
         (true, _) => {
             state.keys.escaped = Some(state.now);
@@ -413,17 +413,21 @@ fn next_mode(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-fn pick(state: &mut State, command: &str, effects: &mut Vec<Effect>) {
+/// Opens the list of what a command can be given. Where there is nothing in it, the command itself says so.
+pub(super) fn choose(state: &mut State, command: &str, effects: &mut Vec<Effect>) {
     if state.hides_typing() {
         return;
     }
-    if state.options.commands.iter().any(|known| known.name == command.trim()) {
+    if state.options.commands.iter().any(|known| known.name == command) {
         if !state.composer.is_empty() {
             let draft = state.composer.buffer.text();
             state.composer.history.put_away(&draft);
         }
-        state.composer.set(command);
+        state.composer.set(&format!("{command} "));
         complete::refresh(state, effects);
+        if let Some(list) = &mut state.completion {
+            list.by_command = true;
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use zori_core::input::{Input, Prompt};
 
-use super::{Effect, screen_command};
-use crate::commands::is_command;
+use super::{Effect, keys, screen_command};
+use crate::commands::{guideline, is_command, is_doubled};
 use crate::state::State;
 
 /// Enter: sends what was typed, or queues it while a turn runs.
@@ -41,7 +41,7 @@ fn runs_now(state: &State, text: &str) -> bool {
         return true;
     }
     match state.options.commands.iter().find(|command| command.is_called(first_word(text))) {
-        Some(command) => command.own.is_some() || !command.waits,
+        Some(command) => !command.waits,
         // One that does not exist is said so at once.
         None => is_command(&state.options.commands, text),
     }
@@ -68,7 +68,7 @@ pub(super) fn steer(state: &mut State, effects: &mut Vec<Effect>) {
     }
     let text = prompt.text.trim_end();
     let told = state.options.commands.iter().any(|known| known.is_called(first_word(text)));
-    if !prompt.images.is_empty() || told || is_guideline(text) {
+    if !prompt.images.is_empty() || told || guideline(text).is_some() {
         // These cannot go into a turn.
         state.queue.items.push_front(prompt);
         return state.say("That waits for the end of the turn");
@@ -80,17 +80,6 @@ pub(super) fn steer(state: &mut State, effects: &mut Vec<Effect>) {
 
 fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
-}
-
-/// Returns whether the sign at the beginning is doubled, and meant as it is (CMP-6).
-fn is_doubled(text: &str) -> bool {
-    ["//", "!!!", "##"].iter().any(|doubled| text.starts_with(doubled))
-}
-
-/// Returns whether a line is for AGENTS.md. A heading of a longer text is none.
-fn is_guideline(text: &str) -> bool {
-    let line = text.strip_prefix('#').filter(|_| !is_doubled(text));
-    line.is_some_and(|line| !line.contains('\n') && !line.trim().is_empty())
 }
 
 /// The model reads what was sent into the turn.
@@ -141,8 +130,15 @@ pub(super) fn next(state: &mut State, effects: &mut Vec<Effect>) {
 /// Sends a line: a command, or a prompt.
 pub(super) fn send(state: &mut State, prompt: Prompt, effects: &mut Vec<Effect>) {
     let text = prompt.text.trim_end();
+    let chooses = state.options.commands.iter().find(|command| command.chooses && command.is_called(text));
+    if let Some(name) = chooses.map(|command| command.name) {
+        return keys::choose(state, name, effects);
+    }
     if text.starts_with('/') && screen_command::run(state, text, effects) {
         return;
+    }
+    if let Some(line) = guideline(text) {
+        return super::confirm::ask_guideline(state, line);
     }
     match text.as_bytes() {
         _ if is_doubled(text) => {
@@ -155,9 +151,6 @@ pub(super) fn send(state: &mut State, prompt: Prompt, effects: &mut Vec<Effect>)
         b":q" => {
             super::leave::stop(state, effects);
             effects.push(Effect::Leave);
-        }
-        _ if is_guideline(text) => {
-            super::confirm::ask_guideline(state, text[1..].trim());
         }
         [b'!', b'!', rest @ ..] if !rest.is_empty() => {
             effects.push(Effect::Shell { command: text[2..].trim().to_owned(), share: false });

@@ -188,8 +188,9 @@ pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Eff
     match &over.outcome {
         Some(Outcome::Cancelled(CancelCause::User)) => {
             let mut parts = vec![format!("■ Stopped after {}", seconds(took))];
-            if let Some(files) = files {
-                parts.push(files);
+            if files.is_some() {
+                let count = crate::cells::counted(turn.files_changed.len(), "file", "files");
+                parts.push(format!("{count} changed"));
                 parts.extend(Some(ways(&["/undo"])).filter(|ways| !ways.is_empty()));
             }
             state.transcript.notice(NoticeLevel::Info, &parts.join(" · "));

@@ -791,13 +791,16 @@ fn commands_in_a_turn() {
     let mut stage = stage();
     let exit = CommandInfo { name: "/exit", aliases: &["/quit"], ..CommandInfo::NOTHING };
     let own = CommandInfo { name: "/mine", waits: true, brought: true, ..CommandInfo::NOTHING };
-    stage.state.options.commands.extend([exit, own]);
+    let rerun = Some(crate::commands::ScreenCommand::Rerun);
+    let rerun = CommandInfo { name: "/rerun", waits: true, own: rerun, ..CommandInfo::NOTHING };
+    stage.state.options.commands.extend([exit, own, rerun]);
     for (line, runs) in [
         ("/exit", true),
         ("/quit", true),
         ("/QUIT", true),
         ("/nonsense", true),
         ("/recap", false),
+        ("/rerun 1", false),
         ("/mine x", false),
         ("/usr/bin/x is odd", false),
         ("//exit", false),
@@ -963,4 +966,70 @@ fn reduced_motion() {
     assert_eq!(shown(&stage), "✶ Waiting for opus-5-5 0s · Esc stops");
     stage.wait(5_000);
     assert_eq!(shown(&stage), "✶ Waiting for opus-5-5 10s · Esc stops");
+}
+
+/// A command whose argument is chosen opens its list when it stands alone; where there is nothing in that, the command is run.
+#[test]
+fn a_command_alone_opens_its_list() {
+    let mut stage = stage();
+    let chooses = CommandInfo { args: "[TURN]", waits: true, chooses: true, ..CommandInfo::NOTHING };
+    stage.state.options.commands.extend([CommandInfo { name: "/rewind", ..chooses }]);
+    let asked = |word: &str| {
+        Effect::Find(FindRequest::Argument { command: "/rewind", word: word.into(), everywhere: false })
+    };
+    let item =
+        |text: &str| Item { text: text.into(), args: String::new(), about: String::new(), label: None };
+    let found = |word: &str, items: Vec<Item>| Msg::Found {
+        word: word.into(),
+        of: items.len(),
+        all: items.len(),
+        items,
+        pending: false,
+    };
+    stage.typed("/rewind").key("enter");
+    assert_eq!((stage.effects(), stage.text().as_str()), (vec![asked("")], "/rewind "));
+    stage.take(found("", vec![item("2 "), item("1")]));
+    // Half of an argument asks for the other half, a whole one is run.
+    stage.key("enter");
+    assert_eq!((stage.effects(), stage.text().as_str()), (vec![asked("2 ")], "/rewind 2 "));
+    stage.take(found("2 ", vec![item("2 both"), item("2 chat")])).key("down").key("enter");
+    assert_eq!(stage.effects(), [Effect::Command("/rewind 2 chat".into())]);
+    stage.typed("/REWIND").key("enter");
+    stage.take(found("", Vec::new()));
+    assert_eq!(
+        (stage.effects(), stage.text()),
+        (vec![asked(""), Effect::Command("/rewind".into())], String::new())
+    );
+    // Whoever typed the blank goes on typing.
+    stage.typed("/rewind ");
+    stage.effects();
+    stage.take(found("", Vec::new()));
+    assert_eq!((stage.effects(), stage.text().as_str()), (none(), "/rewind "));
+    // In a turn it waits, and its list opens when that is over.
+    stage.key("ctrl+u").turn().typed("/rewind").key("enter");
+    assert_eq!((stage.effects(), stage.state.queue.items.len()), (none(), 1));
+    stage.over(Outcome::Completed(StopReason::EndTurn));
+    assert_eq!((stage.effects(), stage.text().as_str()), (vec![asked("")], "/rewind "));
+}
+
+/// A question of the chat itself is told in the title as one about a call is (STA-3).
+#[test]
+fn the_title_says_that_something_is_asked() {
+    let mut stage = stage();
+    assert_eq!(stage.state.title(), "~/proj – zori");
+    stage.take(Msg::Confirm(Confirm::new(What::Loop, "Continue? [y/N]".into())));
+    assert_eq!(stage.state.title(), "? ~/proj – zori");
+    stage.turn().state.confirm = None;
+    assert_eq!(stage.state.title(), "✶ ~/proj – zori");
+}
+
+/// KEY-5: a stop says how many files were changed until then.
+#[test]
+fn a_stop_says_what_was_changed() {
+    let mut stage = stage();
+    stage.turn();
+    stage.state.turn.as_mut().expect("a turn runs").files_changed = vec!["a".into(), "b".into()];
+    stage.wait(12_000).over(Outcome::Cancelled(CancelCause::User));
+    let rows = stage.state.transcript.drain(80).iter().map(|commit| commit.row.text()).collect::<Vec<_>>();
+    assert_eq!(rows, ["■ Stopped after 12s · 2 files changed"]);
 }

@@ -209,7 +209,7 @@ fn slash_commands() {
     type_line(&mut pty, 1, "/history");
     type_line(&mut pty, 2, "hi");
     type_line(&mut pty, 3, "/history");
-    type_line(&mut pty, 4, "/model");
+    type_line(&mut pty, 4, "/model --forget");
     type_line(&mut pty, 5, "/model claude-sonnet-4-5");
     type_line(&mut pty, 6, "/status");
     type_line(&mut pty, 7, "/cost");
@@ -228,8 +228,8 @@ fn slash_commands() {
     you> /history
     › hi
     Hello.
-    you> /model
-    Model: claude-sonnet-5-5
+    you> /model --forget
+    Later chats of this project begin with the model of the settings again.
     you> /model claude-sonnet-4-5
     Model: claude-sonnet-4-5
     you> /status
@@ -366,12 +366,14 @@ fn other_sessions() {
     type_line(&mut pty, 3, "hello");
     type_line(&mut pty, 4, "/resume nope");
     type_line(&mut pty, 5, "/resume");
-    type_line(&mut pty, 6, "again");
-    type_line(&mut pty, 7, "/resume first");
-    type_line(&mut pty, 8, "/clear");
-    type_line(&mut pty, 9, "/history");
-    type_line(&mut pty, 10, ":q");
-    insta::assert_snapshot!(over(pty), @r"
+    pty.wait_for("(Enter: none)").send("1\r");
+    type_line(&mut pty, 7, "again");
+    type_line(&mut pty, 8, "/resume first");
+    type_line(&mut pty, 9, "/clear");
+    type_line(&mut pty, 10, "/history");
+    type_line(&mut pty, 11, ":q");
+    let shown = over(pty).replace("you> Which, 1 to 1? (Enter: none) Which", "Which");
+    insta::assert_snapshot!(shown, @r#"
     Warning: Session 'first' does not exist yet; starting it
     zori chat (type :q to quit)
     Model: claude-sonnet-5-5
@@ -387,6 +389,8 @@ fn other_sessions() {
     you> /resume nope
     Session 'nope' is empty or not found.
     you> /resume
+      1  now  hi   2 messages  $0.00  "hi"
+    Which, 1 to 1? (Enter: none) 1
     Session: first
     Loaded 2 previous messages
     › hi
@@ -403,7 +407,7 @@ fn other_sessions() {
     you> :q
     Goodbye!
     [exit status: 0]
-    ");
+    "#);
     assert_eq!(model.request(1).conversation(), "user: hello\n");
     assert_eq!(model.request(2).conversation(), "user: hi\nassistant: One.\nuser: again\n");
     assert_eq!(world.session_files().len(), 2, "a session in which nothing was said leaves no file");

@@ -272,3 +272,125 @@ fn no_cursor_motion_in_what_is_said() {
     }
     assert!(over(pty).ends_with("Goodbye!\n[exit status: 0]"));
 }
+
+/// Answers the question that a line has led to.
+#[track_caller]
+fn answers(pty: &mut Pty, question: &str, answer: &str) {
+    let asked = wait::poll(wait::BOUND, || pty.drawn().ends_with(question).then_some(()));
+    assert!(asked.is_some(), "`{question}` was not asked:\n{}", pty.drawn());
+    pty.send(&format!("{answer}\n"));
+}
+
+/// ACC-1: where the screen has lists there are numbers; CMP-6: `#` is for AGENTS.md, and a doubled sign is one.
+#[test]
+fn numbers_and_signs() {
+    let (world, model) =
+        with_model([anthropic::text("One."), anthropic::text("Two."), anthropic::text("Three.")]);
+    world.write("elsewhere/.git/HEAD", "ref: refs/heads/main\n");
+    let elsewhere = world.work().join("elsewhere").display().to_string();
+    let mut pty = dumb(&world, &["--session", "far-away", "--root", &elsewhere]);
+    says(&mut pty, 1, "in another folder");
+    says(&mut pty, 2, ":q");
+    assert!(pty.finish().0.success());
+
+    let mut pty = dumb(&world, &["--session", "first"]);
+    says(&mut pty, 1, "fix add() in calc.py");
+    says(&mut pty, 2, "/resume");
+    says(&mut pty, 3, "/new");
+    says(&mut pty, 4, "/resume");
+    answers(&mut pty, "Which, 1 to 1? (Enter: none) ", "7");
+    says(&mut pty, 5, "/resume");
+    answers(&mut pty, "Which, 1 to 1? (Enter: none) ", "");
+    says(&mut pty, 6, "/resume");
+    answers(&mut pty, "Which, 1 to 1? (Enter: none) ", "1");
+    says(&mut pty, 7, "/effort");
+    answers(&mut pty, "(Enter: none) ", "high");
+    says(&mut pty, 8, "#run the tests with make");
+    answers(&mut pty, "[y/N] ", "n");
+    says(&mut pty, 9, "#run the tests with make");
+    answers(&mut pty, "[y/N] ", "y");
+    says(&mut pty, 10, "##not a rule");
+    says(&mut pty, 11, ":q");
+    let (status, drawn) = pty.finish();
+    assert!(status.success(), "{drawn}");
+    insta::assert_snapshot!(told(&drawn).replace(" \n", "\n"), @r#"
+    Warning: Session 'first' does not exist yet; starting it
+    zori chat (type :q to quit)
+    Model: claude-sonnet-5-5
+    Session: first
+    you> fix add() in calc.py
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    Two.
+    you> /resume
+    No sessions found to resume
+    you> /new
+    Session: $SESSION
+    you> /resume
+      1  now  fix add() in calc.py   2 messages  $0.00  "fix add() in calc.py"
+    Which, 1 to 1? (Enter: none) 7
+    7 is none of them; nothing was changed.
+    you> /resume
+      1  now  fix add() in calc.py   2 messages  $0.00  "fix add() in calc.py"
+    Which, 1 to 1? (Enter: none)
+    Nothing was changed.
+    you> /resume
+      1  now  fix add() in calc.py   2 messages  $0.00  "fix add() in calc.py"
+    Which, 1 to 1? (Enter: none) 1
+    Session: first
+    Loaded 2 previous messages
+    › fix add() in calc.py
+    Two.
+    you> /effort
+      1  default  as the provider has it   now
+      2  off
+      3  low
+      4  medium
+      5  high
+      6  max
+    Which, 1 to 6? (Enter: none) high
+    Effort: high
+    you> #run the tests with make
+      AGENTS.md  +1
+        + - run the tests with make
+    Add this line to AGENTS.md? [y/N] n
+    AGENTS.md is as it was.
+    you> #run the tests with make
+      AGENTS.md  +1
+        + - run the tests with make
+    Add this line to AGENTS.md? [y/N] y
+    Added to AGENTS.md; it counts from the next session on.
+    you> ##not a rule
+    ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
+    Three.
+    you> :q
+    Goodbye!
+    "#);
+    assert_eq!(world.read("AGENTS.md"), "- run the tests with make\n");
+    insta::assert_snapshot!(model.request(2).conversation(), @r"
+    user: fix add() in calc.py
+    assistant: Two.
+    user: #not a rule
+    ");
+}
+
+/// The models of this provider, by their numbers.
+#[test]
+fn a_model_by_its_number() {
+    let (world, model) = with_model([anthropic::text("One.")]);
+    let mut pty = dumb(&world, &["--no-save"]);
+    says(&mut pty, 1, "/model");
+    let asked = wait::poll(wait::BOUND, || pty.drawn().ends_with("(Enter: none) ").then_some(()));
+    assert!(asked.is_some(), "{}", pty.drawn());
+    let drawn = pty.drawn();
+    let row = |name: &str| {
+        let line = drawn.lines().find(|line| line.contains(name)).expect("it is listed");
+        line.split_whitespace().next().expect("it has a number").to_owned()
+    };
+    assert!(!drawn.contains(" openai:"), "for another provider the chat has to be left: {drawn}");
+    pty.send(&format!("{}\n", row(" claude-haiku-4-5")));
+    pty.wait_for("Model: claude-haiku-4-5");
+    says(&mut pty, 2, "hi");
+    says(&mut pty, 3, ":q");
+    assert!(pty.finish().0.success());
+    assert_eq!(model.request(0).json()["model"], "claude-haiku-4-5");
+}

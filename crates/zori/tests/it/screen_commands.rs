@@ -260,3 +260,46 @@ fn own_themes() {
     assert!(!person.screen().contains("theme"), "{}", person.screen());
     person.leaves();
 }
+
+/// `/model`, `/resume` and `/rewind` alone open their lists; `/rewind` asks then what goes back.
+#[test]
+fn lists_by_the_command_alone() {
+    let (world, model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "new.txt", "content": "x\n"})),
+        anthropic::text("Written."),
+        anthropic::text("Other."),
+    ]);
+    let mut person = Person::open(&world, &[]);
+    person.says("/resume").sees("No sessions found to resume");
+    person.says("write it").sees("Written.").sees_no_more("· Esc");
+    person
+        .says("/model")
+        .sees("now claude-sonnet-5-5 · 15 tokens cached")
+        .types("haiku-4-5")
+        .pauses(50)
+        .keys("\r");
+    person.sees("Model: claude-haiku-4-5");
+    person.says("/rewind").sees("  1             write it   1 file").keys("\r").sees("the files alone");
+    person.types("f").sees_no_more("the conversation alone").keys("\r").sees("Go ahead? [y/N]");
+    person.pauses(1300).keys("y").sees("Put back 1 file");
+    wait::until("the file to go", || !world.work().join("new.txt").exists());
+    person.says("go on").sees("Other.");
+    assert_eq!(model.request(2).json()["model"], "claude-haiku-4-5");
+    assert!(model.request(2).conversation().starts_with("user: write it\n"), "the conversation stayed");
+    person.leaves();
+}
+
+/// STA-3: a session that goes on has its title, the one it was given before the one of its first prompt.
+#[test]
+fn a_session_that_goes_on_has_its_title() {
+    let (world, _model) = with_model([anthropic::text("First."), anthropic::text("Second.")]);
+    talked(&world, "fix the parser", "First.");
+    let drawn = Person::open(&world, &["-c"]).leaves();
+    assert!(drawn.contains("\x1b]2;fix the parser – zori\x1b\\"), "{drawn:?}");
+    let mut person = Person::open(&world, &["-c"]);
+    person.says("/rename my parser").sees("Title: my parser").leaves();
+    let mut person = Person::open(&world, &[]);
+    person.says("/resume").sees("my parser").pauses(50).keys("\r").sees("Loaded 2 previous messages");
+    let drawn = person.leaves();
+    assert!(drawn.contains("\x1b]2;my parser – zori\x1b\\"), "{drawn:?}");
+}

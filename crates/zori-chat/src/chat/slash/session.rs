@@ -58,7 +58,10 @@ pub(super) fn resume(chat: &mut Chat<'_, '_>, id: &str) -> Result<Next, Failure>
     let sessions = SessionDir::new(base.sessions());
     let people = chat.cx.terminal.interactive() && chat.cx.profile.has_screen();
     let current = chat.plain.session().id().clone();
+    let here = chat.plain.host.settings.workspace.root.clone();
     let id = match id {
+        // Nobody is taken to another folder unless it is named (RSM-1); `zdx` has the latest of all.
+        "" if chat.cx.profile.has_screen() => find_session::latest_in(&sessions, Some(&current), &here)?,
         "" => find_session::latest(&sessions, Some(&current))?,
         // A chat of `zdx` knows whole names only.
         id if !people => Some(parse_session(id)?),
