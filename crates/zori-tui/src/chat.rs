@@ -4,7 +4,7 @@ use crate::composer::layout::Layout;
 use crate::footer;
 use crate::row::{Role, Row, Span};
 use crate::shortcuts;
-use crate::state::State;
+use crate::state::{Size, State};
 use crate::status;
 use crate::terminal::inline::{Caret, View};
 use crate::wrap;
@@ -12,6 +12,8 @@ use zori_core::tool::TodoStatus;
 
 /// How many rows of the composer are shown.
 const COMPOSER_ROWS: usize = 10;
+/// How many rows a question has at least, where there is room for so many.
+const QUESTION_ROWS: usize = 5;
 /// How many rows of what is too long stay when its page is turned.
 const KEPT_ROWS: usize = 3;
 /// How many queued messages are shown.
@@ -28,13 +30,16 @@ pub fn view(state: &State) -> View {
     // One row stays for what stands above the composer.
     let room = state.size.viewport().saturating_sub(composer.len() + 1).max(1);
     let mut below = below(state, width, room);
-    let tiny = state.size.rows < SMALLEST.0 || state.size.columns < SMALLEST.1;
+    let tiny = is_tiny(state.size);
     let most = state.size.viewport();
     let mut above: Vec<Row> = Vec::new();
     let (mut caret_in_question, mut caret_in_confirm) = (None, None);
     if !tiny {
-        let status = status_rows(state, width);
+        let mut status = status_rows(state, width);
         let question = question_rows(state, width);
+        // A question is seen whole before what waits behind it.
+        let others = question.len() + composer.len() + 1;
+        while !question.is_empty() && status.len() + others > most && status.pop().is_some() {}
         let fixed = status.len() + question.len() + composer.len() + below.len();
         let live = state.transcript.live(width, state.now);
         let gap = usize::from(state.turn.is_none() || live.is_empty());
@@ -108,12 +113,31 @@ pub fn question_has_keys(state: &State) -> bool {
 /// Returns whether the next key is for a question of the chat itself.
 pub(crate) fn confirm_has_keys(state: &State) -> bool {
     let empty = state.composer.is_empty();
-    state.confirm.as_ref().is_some_and(|confirm| confirm.takes_keys(state.now, state.keys.last, empty))
+    let seen = state.tab.is_some() || !is_tiny(state.size);
+    seen && state
+        .confirm
+        .as_ref()
+        .is_some_and(|confirm| confirm.takes_keys(state.now, state.keys.last, empty))
 }
 
-/// Returns how many rows a question may have.
+/// Returns whether there is room for the composer and the mode alone.
+pub fn is_tiny(size: Size) -> bool {
+    size.rows < SMALLEST.0 || size.columns < SMALLEST.1
+}
+
+/// Returns how many rows a question may have: what the composer, the status and the footer leave.
 pub fn question_room(state: &State) -> usize {
-    state.size.viewport().saturating_sub(4).max(4)
+    let width = usize::from(state.size.width()).saturating_sub(2);
+    let composer = Layout::new(&state.composer.buffer, width).height().clamp(1, composer_room(state));
+    state.size.viewport().saturating_sub(composer + 2).max(2)
+}
+
+/// Returns how many rows of the composer are shown. A question comes first.
+fn composer_room(state: &State) -> usize {
+    match state.questions.is_empty() {
+        true => COMPOSER_ROWS,
+        false => state.size.viewport().saturating_sub(QUESTION_ROWS + 2).clamp(1, COMPOSER_ROWS),
+    }
 }
 
 fn question_rows(state: &State, width: u16) -> Vec<Row> {
@@ -191,8 +215,9 @@ pub(crate) fn composer(state: &State, width: u16, out: &mut Vec<Row>) -> (usize,
     let buffer = masked.as_ref().unwrap_or(&state.composer.buffer);
     let layout = Layout::new(buffer, usize::from(width).saturating_sub(2));
     let (row, column) = layout.position(buffer.cursor());
-    let first = (row + 1).saturating_sub(COMPOSER_ROWS);
-    for (i, text) in layout.rows(first, COMPOSER_ROWS).into_iter().enumerate() {
+    let most = composer_room(state);
+    let first = (row + 1).saturating_sub(most);
+    for (i, text) in layout.rows(first, most).into_iter().enumerate() {
         let start = if i == 0 { Span::new(sign).role(Role::Primary).bold() } else { Span::new("  ") };
         let mut line = Row::empty().with(start);
         line.spans.extend(text.spans);

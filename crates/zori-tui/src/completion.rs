@@ -162,9 +162,14 @@ impl Completion {
         self.subject == Subject::Argument(SESSIONS)
     }
 
+    /// Returns whether models are chosen from.
+    pub fn is_of_models(&self) -> bool {
+        self.subject == Subject::Argument(MODELS)
+    }
+
     /// Returns what stands beside the words that filter it.
     pub fn note(&self, facts: &Facts) -> Option<String> {
-        if self.subject == Subject::Argument(MODELS) {
+        if self.is_of_models() {
             let cached = Some(facts.context).filter(|context| *context > 0).map(thousands);
             let cached = cached.map_or_else(String::new, |tokens| format!(" · {tokens} tokens cached"));
             return Some(format!("now {}{cached}", facts.model));

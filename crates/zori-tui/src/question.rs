@@ -78,6 +78,20 @@ impl Beginning {
     }
 }
 
+/// A question in the room there is for it.
+pub(crate) struct Arranged {
+    pub(crate) rows: Vec<Row>,
+    /// How many lines of the text are hidden.
+    pub(crate) hidden: usize,
+    /// Whether the grants are shown, so that one can be given.
+    pub(crate) offers: bool,
+    /// Whether the explanation is shown.
+    pub(crate) explained: bool,
+}
+
+/// Fewer rows than these of a longer text are a glimpse.
+const GLIMPSE: usize = 3;
+
 /// The answers that the arrows go through.
 const BUTTONS: [(QuestionKey, &str); 5] = [
     (QuestionKey::Once, "y once"),
@@ -294,15 +308,77 @@ impl Asked {
 
     /// Returns its rows and how many of the text are hidden. `most`: how many rows there is room for; `count`: how many questions there are.
     pub fn rows(&self, width: u16, most: usize, count: usize) -> (Vec<Row>, usize) {
+        let arranged = self.arranged(width, most, count);
+        (arranged.rows, arranged.hidden)
+    }
+
+    /// Arranges it in so many rows. What is asked about and the keys are never pushed out: where there is little room the grants go first, then the
+    /// folder, then the reason, and where nothing of the text can be shown, all of it is hidden (SAF-4).
+    pub(crate) fn arranged(&self, width: u16, most: usize, count: usize) -> Arranged {
         if let Some(choice) = self.choice() {
-            return self.choice_rows(choice, width, most);
+            let (rows, hidden) = self.choice_rows(choice, width, most);
+            return Arranged { rows, hidden, offers: true, explained: true };
         }
         let wide = usize::from(width);
-        let indent = |row: Row, by: &str| {
-            let mut out = Row::empty().with(by);
-            out.spans.extend(row.spans);
-            out
+        let (head, keys) = (self.head(width, count), self.keys(wide));
+        let (folder, why) = (self.folder(wide), vec![self.why(width)]);
+        let offers = self.offer_rows(wide);
+        let left_out = match self.offers().len() {
+            0 => Vec::new(),
+            count => {
+                let words = format!("  1-{count}: grants, which a larger window shows");
+                vec![wrap::truncate(&Span::new(words).muted().into(), wide)]
+            }
         };
+        let mut explained = why.clone();
+        explained.extend(
+            self.explanation(wide.saturating_sub(4).max(1)).into_iter().map(|row| indented(row, "    ")),
+        );
+        let none = Vec::new();
+        // From much to little: the folder, the reason, the grants.
+        let plans: [(&Vec<Row>, &Vec<Row>, &Vec<Row>); 7] = [
+            (&folder, &explained, &offers),
+            (&folder, &why, &offers),
+            (&folder, &why, &left_out),
+            (&none, &why, &left_out),
+            (&none, &why, &none),
+            (&none, &none, &none),
+            (&none, &none, &none),
+        ];
+        for (at, (folder, reason, grants)) in plans.iter().enumerate() {
+            if at == 0 && !self.explained {
+                continue;
+            }
+            let fixed = 2 + folder.len() + reason.len() + grants.len();
+            let Some(room) = most.checked_sub(fixed).filter(|room| *room > 0) else { continue };
+            let beginning = self.beginning(wide.saturating_sub(4), room);
+            let hidden = beginning.hidden();
+            let fits = beginning.rows.len() + usize::from(hidden > 0) <= room;
+            // A glimpse of the text is worth less than what else could make room for it.
+            if !fits || (hidden > 0 && room < GLIMPSE && at + 1 < plans.len()) {
+                continue;
+            }
+            let mut rows = vec![head];
+            rows.extend(folder.iter().cloned());
+            rows.extend(beginning.rows.into_iter().map(|row| indented(row, "    ")));
+            if hidden > 0 {
+                let more = format!("    {}, which v shows; y counts only then", brief::more_lines(hidden));
+                rows.push(wrap::truncate(&Row::from(Span::new(more).role(Role::Warning)), wide));
+            }
+            rows.extend(reason.iter().cloned());
+            rows.push(keys);
+            rows.extend(grants.iter().cloned());
+            return Arranged { rows, hidden, offers: at < 2, explained: at == 0 };
+        }
+        Arranged {
+            rows: vec![head, keys],
+            hidden: self.lines().len().max(1),
+            offers: false,
+            explained: false,
+        }
+    }
+
+    fn head(&self, width: u16, count: usize) -> Row {
         let mut head = Row::empty().with(Span::new("? ").role(Role::Warning).bold());
         let who = self.agent.as_ref().map_or_else(String::new, |agent| format!("{agent}: "));
         head.push(
@@ -312,31 +388,30 @@ impl Asked {
         let several = if count > 1 { format!("1 of {count} · ") } else { String::new() };
         let class = self.decision.class.about().trim_end_matches('.').to_lowercase();
         let mode = if self.mode.is_empty() { String::new() } else { format!(" · mode {}", self.mode) };
-        head = wrap::truncate(&head, wide)
-            .with_right(Row::from(Span::new(format!("{several}{class}{mode}")).muted()), width);
-        let mut rows = vec![head];
-        if let Preview::Command { cwd, sandbox, .. } = &self.question.preview {
-            let sandbox =
-                sandbox.as_ref().map_or_else(String::new, |sandbox| format!(" · sandbox: {sandbox}"));
-            rows.push(wrap::truncate(
-                &Span::new(format!("  in {}{sandbox}", cwd.display())).muted().into(),
-                wide,
-            ));
-        }
-        let mut tail = Vec::new();
+        wrap::truncate(&head, usize::from(width))
+            .with_right(Row::from(Span::new(format!("{several}{class}{mode}")).muted()), width)
+    }
+
+    /// Returns where a command would run.
+    fn folder(&self, wide: usize) -> Vec<Row> {
+        let Preview::Command { cwd, sandbox, .. } = &self.question.preview else { return Vec::new() };
+        let sandbox = sandbox.as_ref().map_or_else(String::new, |sandbox| format!(" · sandbox: {sandbox}"));
+        let words = format!("  in {}{sandbox}", cwd.display());
+        vec![wrap::truncate(&Span::new(words).muted().into(), wide)]
+    }
+
+    /// Returns why somebody is asked.
+    fn why(&self, width: u16) -> Row {
         let why = format!("  asked because: step {}, {}", self.decision.step, self.decision.reason);
-        let mut why = wrap::truncate(&Span::new(why).muted().into(), wide);
-        let steps = self.question.explanation.len();
-        if !self.explained && steps > 0 && width >= 60 {
-            let words =
-                if steps == 1 { "e explains".to_owned() } else { format!("e explains {steps} steps") };
-            why = why.with_right(Row::from(Span::new(words).muted()), width);
+        let why = wrap::truncate(&Span::new(why).muted().into(), usize::from(width));
+        match self.question.explanation.len() {
+            steps if self.explained || steps == 0 || width < 60 => why,
+            1 => why.with_right(Row::from(Span::new("e explains").muted()), width),
+            steps => why.with_right(Row::from(Span::new(format!("e explains {steps} steps")).muted()), width),
         }
-        tail.push(why);
-        if self.explained {
-            let rows = self.explanation(wide.saturating_sub(4).max(1));
-            tail.extend(rows.into_iter().map(|row| indent(row, "    ")));
-        }
+    }
+
+    fn keys(&self, wide: usize) -> Row {
         let mut keys = Row::empty().with("  ");
         match &self.because {
             Some(_) => keys.push(Span::new("why not? Enter says it, Esc goes back").role(Role::Primary)),
@@ -350,18 +425,7 @@ impl Asked {
                 }
             }
         }
-        tail.push(wrap::truncate(&keys, wide));
-        tail.extend(self.offer_rows(wide));
-        let room = most.saturating_sub(rows.len() + tail.len()).max(1);
-        let beginning = self.beginning(wide.saturating_sub(4), room);
-        let hidden = beginning.hidden();
-        rows.extend(beginning.rows.into_iter().map(|row| indent(row, "    ")));
-        if hidden > 0 {
-            let more = format!("    {}, which v shows; y counts only then", brief::more_lines(hidden));
-            rows.push(wrap::truncate(&Row::from(Span::new(more).role(Role::Warning)), wide));
-        }
-        rows.extend(tail);
-        (rows, hidden)
+        wrap::truncate(&keys, wide)
     }
 
     /// Returns the rows of a question of the model's, and how many of them there is no room for.
@@ -501,6 +565,12 @@ impl Asked {
             },
         }
     }
+}
+
+fn indented(row: Row, by: &str) -> Row {
+    let mut out = Row::empty().with(by);
+    out.spans.extend(row.spans);
+    out
 }
 
 fn verb(preview: &Preview) -> &'static str {

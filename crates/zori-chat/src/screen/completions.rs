@@ -169,10 +169,10 @@ pub fn models(plain: &PlainSession, env: &Environment) -> Vec<Choice> {
 fn choice(list: &PriceList, facts: &ProviderFacts, model: &Model, name: String, key: &str) -> Choice {
     let window = zori_tui::cells::thousands(model.context_window.into());
     let prices = list.prices(facts, model.id);
-    let price = prices.map_or_else(String::new, |prices| {
-        format!("   ${}/${}", dollars(prices.input), dollars(prices.output))
-    });
-    Choice { name, about: format!("{window:>5}{price}{key}"), input: prices.map(|prices| prices.input) }
+    let price = prices
+        .map_or_else(String::new, |prices| format!("${}/${}", dollars(prices.input), dollars(prices.output)));
+    let about = format!("{window:>5}   {price:<11}{key}").trim_end().to_owned();
+    Choice { name, about, input: prices.map(|prices| prices.input) }
 }
 
 fn dollars(micros: u64) -> String {

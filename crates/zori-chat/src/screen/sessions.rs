@@ -46,7 +46,10 @@ impl Sessions {
         let overview = self.dir.as_ref().and_then(|dir| dir.overview().ok()).unwrap_or_default();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
         let here = |session: &&SessionOverview| everywhere || session.root.as_ref() == Some(&self.root);
-        let items = overview.iter().filter(here).map(|session| self.item(session, now)).collect();
+        let ours = |session: &&SessionOverview| session.open_in == Some(std::process::id());
+        // Nobody goes on with the one they are in: it stands last, so that Enter takes the newest of the others.
+        let (ours, others): (Vec<_>, Vec<_>) = overview.iter().filter(here).partition(ours);
+        let items = others.into_iter().chain(ours).map(|session| self.item(session, now)).collect();
         Listed { items, all: overview.len() }
     }
 

@@ -70,10 +70,12 @@ pub(super) fn found(state: &mut State, word: &str, found: Found, effects: &mut V
     let Some(wanted) = completion::wanted(&state.composer.buffer, &state.options.commands) else { return };
     let Some(list) = &mut state.completion else { return };
     if wanted.word == word && wanted.subject == list.subject {
+        // Enter on a list that only opened changes nothing.
+        let now = items.iter().position(|item| item.text == state.facts.model);
         list.items = items;
         list.of = of;
         list.all = all;
-        list.chosen = 0;
+        list.chosen = now.filter(|_| list.is_of_models() && word.is_empty()).unwrap_or(0);
         list.pending = pending;
         // Where others may be in other folders, the list stays and says how to see them.
         if list.items.is_empty() && !pending && !(list.is_of_sessions() && (list.everywhere || all > of)) {

@@ -11,6 +11,10 @@ use crate::state::State;
 /// Gives a key to the open question; returns whether it was for it. `last`: when the key before it came.
 pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects: &mut Vec<Effect>) -> bool {
     let (now, empty) = (state.now, state.composer.is_empty());
+    // Nobody answers what there is no room for.
+    if state.tab.is_none() && crate::chat::is_tiny(state.size) {
+        return false;
+    }
     let Some(confirm) = state.confirm.as_mut().filter(|confirm| confirm.takes_keys(now, last, empty)) else {
         return false;
     };

@@ -9,7 +9,7 @@ use super::{Effect, leave};
 use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode, Mods};
 use crate::pager::Pager;
-use crate::question::{Asked, ModelWords, QuestionKey};
+use crate::question::{Arranged, Asked, ModelWords, QuestionKey};
 use crate::row::Row;
 use crate::state::{Phase, State};
 
@@ -75,6 +75,7 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
 
 /// Does what a key of the question means; returns whether it means something.
 fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec<Effect>) -> bool {
+    let shows_offers = shows_offers(state);
     let Some(asked) = state.questions.front_mut() else { return false };
     match key {
         QuestionKey::Once if asked.must_be_read(hidden) => whole(state),
@@ -86,7 +87,7 @@ fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec
         }
         QuestionKey::Explain => explain(state, effects),
         QuestionKey::Whole => whole(state),
-        QuestionKey::Grant(_) if asked.must_be_read(hidden) => whole(state),
+        QuestionKey::Grant(_) if asked.must_be_read(hidden) || !shows_offers => whole(state),
         QuestionKey::Grant(number) => grant(state, number, effects),
         QuestionKey::Option(at) if asked.choice().is_some_and(|choice| choice.multiple) => {
             match asked.chosen.iter().position(|chosen| *chosen == at) {
@@ -110,7 +111,21 @@ fn hidden_rows(state: &State) -> usize {
     if state.tab.is_some() {
         return crate::panel::hidden_rows(state);
     }
-    asked.rows(state.size.width(), crate::chat::question_room(state), state.questions.len()).1
+    match crate::chat::is_tiny(state.size) {
+        // There is no room for questions at all.
+        true => asked.lines().len().max(1),
+        false => arranged(state, asked).hidden,
+    }
+}
+
+fn arranged(state: &State, asked: &Asked) -> Arranged {
+    asked.arranged(state.size.width(), crate::chat::question_room(state), state.questions.len())
+}
+
+/// Returns whether the grants are in sight: one that is not cannot be given (SAF-5).
+fn shows_offers(state: &State) -> bool {
+    let Some(asked) = state.questions.front() else { return false };
+    state.tab.is_some() || (!crate::chat::is_tiny(state.size) && arranged(state, asked).offers)
 }
 
 /// Explains the call, or takes that away again; the first time a model is asked, too. Where it would push out what is asked about, it has a page
@@ -171,8 +186,7 @@ fn fits(state: &State) -> bool {
     if state.tab.is_some() {
         return crate::panel::question_fits(state);
     }
-    let (width, room, count) = (state.size.width(), crate::chat::question_room(state), state.questions.len());
-    asked.rows(width, room, count).0.len() <= room
+    !asked.explained || arranged(state, asked).explained
 }
 
 /// Opens the whole text; at its end `y` approves. A question of the model's is only read there: its answers are no yes.

@@ -7,7 +7,7 @@ use zori_core::input::Approval;
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
-use zori_core::question::{Choice, ChoiceOption, FormField, FormPart, Preview, Question};
+use zori_core::question::{Choice, ChoiceOption, FormField, FormPart, Grant, Preview, Question};
 use zori_core::time::Timestamp;
 
 use super::*;
@@ -1023,6 +1023,21 @@ fn the_title_says_that_something_is_asked() {
     assert_eq!(stage.state.title(), "✶ ~/proj – zori");
 }
 
+/// A question of the chat itself is not answered where there is no room for it; what is typed is text.
+#[test]
+fn no_answer_to_what_nobody_sees() {
+    for (rows, columns, answers) in [(24, 80, true), (4, 80, false), (24, 19, false)] {
+        let mut stage = stage();
+        stage.take(Msg::Confirm(Confirm::new(What::Undo, "Go ahead? [y/N]".into()))).take(Msg::Drawn);
+        stage.take(Msg::Resized(Size { rows, columns })).key("y");
+        assert_eq!(
+            (!stage.effects().is_empty(), stage.text().is_empty()),
+            (answers, answers),
+            "{rows}x{columns}"
+        );
+    }
+}
+
 /// KEY-5: a stop says how many files were changed until then.
 #[test]
 fn a_stop_says_what_was_changed() {
@@ -1032,4 +1047,73 @@ fn a_stop_says_what_was_changed() {
     stage.wait(12_000).over(Outcome::Cancelled(CancelCause::User));
     let rows = stage.state.transcript.drain(80).iter().map(|commit| commit.row.text()).collect::<Vec<_>>();
     assert_eq!(rows, ["■ Stopped after 12s · 2 files changed"]);
+}
+
+/// A list of models opens at the one that holds, so that Enter changes nothing; what is typed finds the best one.
+#[test]
+fn the_list_of_models_opens_at_the_present_one() {
+    let mut stage = stage();
+    let item =
+        |text: &str| Item { text: text.into(), args: String::new(), about: String::new(), label: None };
+    let items = || ["fable-5", "opus-5-5", "opus-4"].map(item).to_vec();
+    let found = |word: &str| Msg::Found { word: word.into(), items: items(), of: 3, all: 3, pending: false };
+    stage.key("alt+m").take(found("")).key("enter");
+    assert_eq!(stage.effects().last(), Some(&Effect::Command("/model opus-5-5".into())));
+    stage.key("alt+m").typed("5").take(found("5")).key("enter");
+    assert_eq!(stage.effects().last(), Some(&Effect::Command("/model fable-5".into())));
+}
+
+/// SAF-4, SAF-5: in whatever window, with whatever beside it, a key says yes only to a text that is in sight, and gives only a grant that is.
+#[test]
+fn what_is_agreed_to_is_in_sight() {
+    let command = "rm -rf build && git push origin main";
+    let grant = |words: &str, rule: &str| Grant {
+        rules: vec![rule.to_owned()],
+        words: words.to_owned(),
+        scope: zori_core::question::GrantScope::Call,
+        past: 0,
+    };
+    let grants = vec![
+        grant("this text", "Bash(rm -rf build && git push origin main)"),
+        grant("any push", "Bash(rm -rf build), Bash(git push:*), Edit(//home/me/proj/**)"),
+    ];
+    let (mut at_once, mut granted) = (0, 0);
+    for rows in 2..40 {
+        for columns in [10, 19, 20, 30, 40, 59, 60, 100] {
+            for (draft, waiting) in [("", 0), ("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk", 0), ("x", 5)] {
+                for key in ["y", "1", "2"] {
+                    let mut stage = stage();
+                    stage.take(Msg::Resized(Size { rows, columns })).turn();
+                    stage.state.queue.items = (0..waiting).map(|_| "later".into()).collect();
+                    stage.asked(Class::Shell, command);
+                    let asked = stage.state.questions.front_mut().expect("it was asked");
+                    asked.question =
+                        Arc::new(Question { grants: grants.clone(), ..(*asked.question).clone() });
+                    stage.take(Msg::Term(TermEvent::Paste(draft.into()))).take(Msg::Drawn).wait(2000);
+                    if !draft.is_empty() {
+                        stage.key("tab");
+                    }
+                    let screen = stage.screen();
+                    assert!(
+                        chat::view(&stage.state).rows.len() < usize::from(rows),
+                        "{rows}x{columns}:\n{screen}"
+                    );
+                    let shown: String = screen.split_whitespace().collect();
+                    stage.effects();
+                    stage.key(key);
+                    let answered = !stage.effects().is_empty();
+                    let wanted: String = command.split_whitespace().collect();
+                    let whole = shown.contains(&wanted) && shown.contains("?bashwantsto");
+                    let rule = grants.get(if key == "2" { 1 } else { 0 }).expect("there are two");
+                    let rule: String = rule.rules[0].split_whitespace().collect();
+                    let in_sight = whole && (key == "y" || shown.contains(&rule));
+                    assert!(in_sight || !answered, "{key} at {rows}x{columns} with {draft:?}:\n{screen}");
+                    assert!(answered || stage.state.pager.is_some(), "{key} at {rows}x{columns}:\n{screen}");
+                    at_once += usize::from(answered && key == "y");
+                    granted += usize::from(answered && key != "y");
+                }
+            }
+        }
+    }
+    assert!(at_once > 300 && granted > 200, "most windows show what there is: {at_once}, {granted}");
 }

@@ -229,10 +229,10 @@ fn many_options() {
     chat.turn("go");
     asks(&mut chat, choice("Which one?", 9, false));
     insta::assert_snapshot!(screen(&chat), @"
-
     ? the model asks
       Which one?
-      … 9 more rows, which v shows
+      1 option 0
+      … 8 more rows, which v shows
       a number chooses · w your own words… · n no answer
     ✶ Asking you · Esc stops
     ›
