@@ -4,7 +4,7 @@ use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_core::input::{Input, Prompt};
 use zori_tui::confirm::{Confirm, What};
-use zori_tui::state::Phase;
+use zori_tui::state::{Draft, Phase};
 use zori_tui::update::Msg;
 
 use super::errand;
@@ -75,10 +75,17 @@ impl Screen<'_, '_> {
             }
         }
         if *self.chat.plain.session().id() != before {
+            // What is being typed moves along; the command that was typed is no draft of the session that was left.
+            self.outside.keep(&Draft::default());
             self.outside.session = self.chat.plain.session().id().to_string();
             self.outside.kept_branch = None;
             self.display.state.todos.clear();
             self.recall(false);
+            self.display.state.draft.kept = Draft::default();
+            self.display.state.draft.due = Some(self.display.now());
+            if self.display.state.draft() == Draft::default() {
+                self.restore_draft(true);
+            }
         }
         let same = *self.chat.plain.session().id() == before;
         let found = (!same).then(|| self.outside.sessions.title(&self.outside.session)).flatten();

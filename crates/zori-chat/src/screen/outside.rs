@@ -496,7 +496,7 @@ impl Outside {
     }
 
     /// Keeps what is typed, so that it is there after the program was killed (CMP-10).
-    fn keep(&self, draft: &Draft) {
+    pub(super) fn keep(&self, draft: &Draft) {
         let Some(file) = self.draft_file() else { return };
         if draft == &Draft::default() {
             let _ = fs::remove_file(file);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use rustix::process::Signal;
 use serde_json::json;
 use zori_testkit::env::TestEnv;
 use zori_testkit::gate::Gate;
@@ -302,4 +303,28 @@ fn a_session_that_goes_on_has_its_title() {
     person.says("/resume").sees("my parser").pauses(50).keys("\r").sees("Loaded 2 previous messages");
     let drawn = person.leaves();
     assert!(drawn.contains("\x1b]2;my parser – zori\x1b\\"), "{drawn:?}");
+}
+
+/// CMP-10: a command that leads to another session is no draft of the one that was left, and `/resume` brings back what was being typed there.
+#[test]
+fn a_draft_belongs_to_its_session() {
+    let (world, _model) = with_model([anthropic::text("First."), anthropic::text("Second.")]);
+    let mut person = Person::open(&world, &[]);
+    person
+        .says("one")
+        .sees("First.")
+        .sees_no_more("· Esc")
+        .types("/new")
+        .pauses(500)
+        .keys("\r")
+        .sees("Session: ");
+    person.leaves();
+    assert_eq!(fs::read_dir(world.base().join("drafts")).unwrap().count(), 0);
+    let mut person = Person::open(&world, &["-c"]);
+    person.sees("First.").types("half of it").pauses(500).signal(Signal::TERM);
+    person.ends();
+    let mut person = Person::open(&world, &[]);
+    person.says("/resume").sees("2 messages").pauses(50).keys("\r");
+    person.sees("What was being typed is back.").sees("› half of it").keys("\x15").pauses(500).leaves();
+    assert_eq!(fs::read_dir(world.base().join("drafts")).unwrap().count(), 0);
 }
