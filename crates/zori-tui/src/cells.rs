@@ -13,7 +13,7 @@ mod words;
 
 pub use answer::AnswerCell;
 pub use diff::line_counts;
-pub use notice::{ErrorCell, NoticeCell};
+pub use notice::{ErrorCell, NoticeCell, compacted};
 pub use output::{printed_row, printed_rows};
 pub use thinking::ThinkingCell;
 pub use tool::{ToolCell, joined, joined_row};

@@ -15,7 +15,7 @@ use zori_core::event::{
 use zori_core::ids::{AgentId, CallId};
 
 use crate::cell::{Cell, CellCx, Detail, Signs};
-use crate::cells::{AnswerCell, ErrorCell, NoticeCell, ThinkingCell, ToolCell, UserCell};
+use crate::cells::{AnswerCell, ErrorCell, NoticeCell, ThinkingCell, ToolCell, UserCell, compacted};
 use crate::markdown::Stream;
 use crate::row::Row;
 use crate::state::Thinking;
@@ -302,8 +302,7 @@ impl Transcript {
             EventKind::Message(event) => self.message(event, now),
             EventKind::Tool(call) => self.call(call, now, event.agent != AgentId::MAIN),
             EventKind::State(StateEvent::ContextCompacted(compaction)) => {
-                let text = format!("── {}", compaction.words());
-                self.notice(NoticeLevel::Info, &text);
+                self.notice(NoticeLevel::Info, &compacted(compaction));
             }
             EventKind::Notice(notice) => match notice.level {
                 // It is told with the end of the turn.

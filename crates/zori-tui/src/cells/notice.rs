@@ -1,9 +1,11 @@
 //! Words to the user: notices (TRN-4) and errors with the ways out of them (TRN-5).
 
+use zori_core::compaction::{Compacted, Compaction};
 use zori_core::event::NoticeLevel;
 use zori_core::text::prefix;
 
 use super::Sign;
+use super::words::{counted, thousands};
 use crate::cell::{Cell, CellCx, Detail};
 use crate::row::{Role, Row, Span};
 use crate::wrap::{Break, TAB, expand_tabs, wrap_hanging, wrap_spans};
@@ -49,6 +51,30 @@ impl Cell for NoticeCell {
     fn summary(&self) -> Row {
         Span::new(self.text.lines().next().unwrap_or_default()).muted().into()
     }
+}
+
+/// Says what a compaction did, and how to take it back (TRN-4).
+pub fn compacted(compaction: &Compaction) -> String {
+    let figures = format!("{} → {}", thousands(compaction.before), thousands(compaction.after));
+    let what = match compaction.how {
+        Compacted::Summarised { messages } => {
+            format!("{} summarised", counted(messages, "message", "messages"))
+        }
+        Compacted::Dropped { messages } => {
+            format!("{} left out without a summary", counted(messages, "message", "messages"))
+        }
+        Compacted::Masked { results } => {
+            format!("{} left out", counted(results, "older tool output", "older tool outputs"))
+        }
+        Compacted::Cut { results } => {
+            format!("{} cut", counted(results, "long tool output", "long tool outputs"))
+        }
+        Compacted::Rewound { messages } => {
+            return format!("── went back by {}, {figures}", counted(messages, "message", "messages"));
+        }
+        Compacted::Undone => return format!("── took the last compaction back, {figures}"),
+    };
+    format!("── {what}, {figures} · /compact undo")
 }
 
 /// Splits off a sign that a text brings along, such as `✓ ` or `── `.

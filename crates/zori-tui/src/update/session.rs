@@ -154,7 +154,8 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
         EventKind::Tool(ToolEvent::ToolStarted { name, .. }) => phase(turn, Phase::Running(name.to_string())),
         EventKind::Tool(ToolEvent::ToolFinished(finished)) => {
             turn.answered = true;
-            for change in &finished.output.changes {
+            // A file that was written as it was is not changed.
+            for change in finished.output.changes.iter().filter(|change| change.before != change.after) {
                 let path = change.path.display().to_string();
                 if !turn.files_changed.contains(&path) {
                     turn.files_changed.push(path);

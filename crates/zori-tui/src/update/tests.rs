@@ -1038,6 +1038,38 @@ fn no_answer_to_what_nobody_sees() {
     }
 }
 
+/// TRN-6: a file that was written as it was is not among those that changed.
+#[test]
+fn a_file_that_is_as_it_was_is_not_changed() {
+    let changed = |before: &str| {
+        let mut output = zori_core::tool::ToolOutput::success("{}");
+        output.changes.push(zori_core::tool::FileChange {
+            path: "a".into(),
+            before: Some(before.into()),
+            after: Some("x\n".into()),
+        });
+        let finished = zori_core::event::ToolFinished {
+            call: CallId::new("c1"),
+            name: "write".into(),
+            kind: None,
+            output,
+            duration: None,
+        };
+        let event = Event {
+            seq: 0,
+            at: Timestamp(0),
+            session: SessionId::parse("s").unwrap(),
+            agent: AgentId::MAIN,
+            parent: None,
+            kind: zori_core::event::ToolEvent::ToolFinished(finished).into(),
+        };
+        let mut stage = stage();
+        stage.turn().take(Msg::Event(&event)).over(Outcome::Completed(StopReason::EndTurn));
+        stage.state.transcript.drain(80).iter().map(|commit| commit.row.text()).collect::<Vec<_>>()
+    };
+    assert_eq!((changed("x\n"), changed("y\n")), (Vec::new(), vec!["✓ 0.0s · 1 file +1 -1".to_owned()]));
+}
+
 /// KEY-5: a stop says how many files were changed until then.
 #[test]
 fn a_stop_says_what_was_changed() {

@@ -178,12 +178,12 @@ fn by_hand_in_the_chat() {
     Cost:         $0.015023
     you> /compact the end
     ✶ Compacting · Ctrl-C stops
-    ── summarised the 2 oldest messages, about 1540 -> 734 tokens
+    ── 2 messages summarised, 1.5k → 734 · /compact undo
     you> two
     ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Two.
     you> /compact undo
-    ── took the last compaction back, about 15 -> 1493 tokens
+    ── took the last compaction back, 15 → 1.4k
     you> three
     ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Three.

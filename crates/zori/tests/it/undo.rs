@@ -345,7 +345,7 @@ fn a_compaction_between_undo_and_redo() {
     pty.send("y\r");
     type_line(&mut pty, 4, ":q");
     let screen = over(pty);
-    assert!(screen.contains("\n── summarised the 2 oldest messages"), "{screen}");
+    assert!(screen.contains("\n── 2 messages summarised, "), "{screen}");
     assert_eq!(world.read("a"), "1\n2\n", "{screen}");
     world.run(&["exec", "--session", "s", "-p", "third"]).success();
     let sent = model.request(4).conversation();
