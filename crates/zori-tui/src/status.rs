@@ -58,7 +58,13 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
     if silent >= SILENCE && matches!(turn.phase, Phase::Waiting | Phase::Answering | Phase::Thinking) {
         more.push(format!("no answer for {}s", silent.as_secs()));
     }
-    more.push(if width < 60 { "Esc".to_owned() } else { "Esc stops".to_owned() });
+    let esc = match phase {
+        _ if width < 60 => "Esc",
+        // It answers the question, and the turn goes on (KEY-6).
+        Phase::Asking => "Esc: no",
+        _ => "Esc stops",
+    };
+    more.push(esc.to_owned());
     for part in more {
         row.push(Span::new(format!(" · {part}")).muted());
     }

@@ -137,7 +137,7 @@ fn a_secret_is_neither_shown_nor_kept() {
     ? the model asks
       API key?
       your answer? Enter says it, Esc goes back
-    ✷ Asking you · Esc stops
+    ✷ Asking you · Esc: no
     w •••••••
       opus-5-5 · YOLO · 21% of 200k · $0.13 · cache 91% · main · ~/proj
     ");
@@ -234,7 +234,7 @@ fn many_options() {
       1 option 0
       … 8 more rows, which v shows
       a number chooses · w your own words… · n no answer
-    ✶ Asking you · Esc stops
+    ✶ Asking you · Esc: no
     ›
       opus-5-5 · YOLO · 21% of 200k · $0.13 · cache 91% · main · ~/proj
     ");
@@ -260,7 +260,7 @@ fn asking_is_what_it_does() {
         rm x
       asked because: step 11, no rule covers it                 e explains 12 steps
       y once · n no · w no, because… · e explain · v whole text
-    ✶ Asking you · Esc stops
+    ✶ Asking you · Esc: no
     ›
       opus-5-5 · DEFAULT · 21% of 200k · $0.13 · cache 91% · main · ~/proj
     ");
