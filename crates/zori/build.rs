@@ -2,7 +2,8 @@
 //!
 //! The kernel maps a program in pieces of sixteen pages and more. What a start runs is a tenth of this one, but lies all over it, so
 //! that most of the memory of a run was code that nobody ran. The names are in `link-order.txt`, which `cargo xtask order` writes; those of another
-//! compiler fit nothing and change nothing. Only a release is linked so, and only where the linker knows how: it is tried.
+//! compiler or of an incremental build fit nothing and change nothing. Only a release is linked so, and only where the linker knows how: it is
+//! tried.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
