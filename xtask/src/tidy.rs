@@ -66,7 +66,7 @@ const CHECKS: &[Check] = &[
     },
     Check {
         name: "code_map",
-        about: "the code map of `docs/architecture.md` names the files there are",
+        about: "the code map of `docs/architecture.md` names the files there are, and every crate has a section and a README",
         find: code_map::find,
     },
     Check { name: "docs", about: "generated pages are current", find: docs::stale },

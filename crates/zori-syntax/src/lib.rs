@@ -22,3 +22,8 @@ pub use outline::{Outline, Reader, Symbol};
 
 /// Whether the grammars are built in.
 pub const GRAMMARS: bool = cfg!(feature = "grammars");
+
+// The examples of the README compile, and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

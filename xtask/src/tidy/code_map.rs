@@ -1,4 +1,4 @@
-//! The code map of `docs/architecture.md` is true: every file that it names is there.
+//! The code map of `docs/architecture.md` is true: every file that it names is there, and every crate has a section and a README.
 
 use super::Finding;
 use crate::workspace::Workspace;
@@ -9,7 +9,7 @@ const PAGE: &str = "docs/architecture.md";
 /// Holds the page against the files.
 pub fn find(workspace: &Workspace) -> Vec<Finding> {
     let Some(page) = workspace.text(PAGE) else { return vec![Finding::file(PAGE, "is not there")] };
-    let mut findings = Vec::new();
+    let mut findings = undescribed(workspace, page);
     let mut section: Option<&str> = None;
     for (n, line) in page.lines().enumerate() {
         if line.starts_with('#') {
@@ -28,6 +28,24 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
         let paths = quoted(line).filter(|path| roots.iter().any(|root| path.starts_with(root)));
         let gone = paths.filter(|path| !is_there(workspace, path));
         findings.extend(gone.map(|path| Finding::line(PAGE, n + 1, format!("`{path}` is not there"))));
+    }
+    findings
+}
+
+/// Returns the crates without a section of the page, or without a README.
+fn undescribed(workspace: &Workspace, page: &str) -> Vec<Finding> {
+    let manifests = workspace.below("crates").filter(|file| file.name() == "Cargo.toml");
+    let mut findings = Vec::new();
+    for manifest in manifests {
+        let folder = manifest.path.trim_end_matches("/Cargo.toml");
+        let name = folder.trim_start_matches("crates/");
+        if !page.lines().any(|line| line.starts_with(&format!("### `{name}`"))) {
+            findings.push(Finding::file(PAGE, format!("has no section `{name}`")));
+        }
+        if workspace.text(&format!("{folder}/README.md")).is_none() {
+            let what = "has no README.md: what it is for, the smallest use, what it does not do";
+            findings.push(Finding::file(folder, what));
+        }
     }
     findings
 }
@@ -70,6 +88,18 @@ mod tests {
         assert_eq!(
             found("### `a`: the first\n\n`x.rs` does it.\n", &["crates/a/src/x.rs"]),
             Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn every_crate_is_described() {
+        let files = ["crates/a/Cargo.toml", "crates/a/README.md", "crates/b/Cargo.toml"];
+        assert_eq!(
+            found("### `a`: the first\n", &files),
+            [
+                "docs/architecture.md: has no section `b`",
+                "crates/b: has no README.md: what it is for, the smallest use, what it does not do",
+            ]
         );
     }
 }
