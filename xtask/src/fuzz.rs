@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz [SECONDS]`: every fuzz target over its corpus, then on for some seconds each.
+//! `cargo xtask fuzz [SECONDS]`: every fuzz target over its corpus, then on for some seconds each. `cargo xtask fuzz build` only builds them.
 //!
 //! The targets are in `fuzz/`, a workspace of its own, and run on the stable toolchain: without a sanitizer
 //! cargo-fuzz needs no other. They are built together, then run as many at once as there are processors. The corpus is made from
@@ -54,10 +54,14 @@ const TARGETS: &[Target] = &[
 pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     let time = match args {
         [] => IN_CI,
+        [word] if word == "build" => {
+            build(workspace)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         [seconds] => Duration::from_secs(
             seconds.parse().with_context(|| format!("`{seconds}` is no number of seconds"))?,
         ),
-        _ => bail!("usage: cargo xtask fuzz [SECONDS]"),
+        _ => bail!("usage: cargo xtask fuzz [SECONDS | build]"),
     };
     run(workspace, time)?;
     Ok(ExitCode::SUCCESS)
@@ -65,11 +69,7 @@ pub fn chore(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
 
 /// Runs every target for this long, and prints how many inputs each has seen. Returns the number of targets and of all inputs.
 pub fn run(workspace: &Workspace, each: Duration) -> Result<(usize, u64)> {
-    let folder = target_folder(workspace).join("fuzz");
-    let cargo_fuzz = install(&folder)?;
-    let mut build = cargo_fuzz_command(workspace, &cargo_fuzz, &folder);
-    build.arg("build").args(BUILD_FLAGS);
-    ensure!(build.status().context("cannot run cargo-fuzz")?.success(), "the fuzz targets cannot be built");
+    let Built { cargo_fuzz, folder } = build(workspace)?;
     let waiting = Mutex::new(TARGETS.iter());
     let at_once = std::thread::available_parallelism().map_or(1, usize::from);
     let one_after_another = || -> Result<u64> {
@@ -90,6 +90,21 @@ pub fn run(workspace: &Workspace, each: Duration) -> Result<(usize, u64)> {
         runners.into_iter().map(|runner| runner.join().expect("a runner does not panic")).collect()
     });
     Ok((TARGETS.len(), all?.into_iter().sum()))
+}
+
+/// What runs the targets, and where they lie.
+struct Built {
+    cargo_fuzz: PathBuf,
+    folder: PathBuf,
+}
+
+fn build(workspace: &Workspace) -> Result<Built> {
+    let folder = target_folder(workspace).join("fuzz");
+    let cargo_fuzz = install(&folder)?;
+    let mut build = cargo_fuzz_command(workspace, &cargo_fuzz, &folder);
+    build.arg("build").args(BUILD_FLAGS);
+    ensure!(build.status().context("cannot run cargo-fuzz")?.success(), "the fuzz targets cannot be built");
+    Ok(Built { cargo_fuzz, folder })
 }
 
 fn cargo_fuzz_command(workspace: &Workspace, cargo_fuzz: &Path, folder: &Path) -> Command {

@@ -56,8 +56,8 @@ const CHORES: &[Chore] = &[
     },
     Chore {
         name: "fuzz",
-        args: "[SECONDS]",
-        about: "Run every fuzz target over its corpus and on",
+        args: "[SECONDS | build]",
+        about: "Run every fuzz target over its corpus and on, or only build them",
         run: fuzz::chore,
     },
     Chore { name: "soak", args: "[AREA] [--hours N]", about: "Run the long tests in full", run: soak::chore },
