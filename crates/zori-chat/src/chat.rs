@@ -236,7 +236,9 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
     let scheduler = scheduler(cx, &prepared, &run);
     let seat = (prepared, run, Some(args.clone()), attached);
-    screen::run_panel(cx, signals, seat, args.prompt.text.clone(), scheduler)
+    let exit = screen::run_panel(cx, signals.clone(), seat, args.prompt.text.clone(), scheduler)?;
+    signals.die_of_hangup();
+    Ok(exit)
 }
 
 /// Opens the chat on the screen, and again wherever it goes on.
@@ -253,7 +255,10 @@ fn on_screen(
         let begun = Some(args.clone());
         let seat = (prepared, run, begun, attached);
         let again = match screen::run(cx, signals.clone(), seat, opening, scheduler)? {
-            Left::Over(exit) => return Ok(exit),
+            Left::Over(exit) => {
+                signals.die_of_hangup();
+                return Ok(exit);
+            }
             Left::Again(again) => again,
         };
         if again.demo {

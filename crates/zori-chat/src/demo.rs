@@ -4,13 +4,14 @@ mod stage;
 
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_host::Upstream;
+use zori_host::{Upstream, Which};
 
 use self::stage::Demo;
 use crate::plain::{Advice, PlainSession};
 use crate::screen::{self, Left, Opening};
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
+use zori_setup::host_failure::of_session;
 use zori_setup::network;
 use zori_setup::outcome::{self, Report};
 use zori_setup::settings::Settings;
@@ -20,35 +21,40 @@ use zori_setup::wire_up::{self, Prepared};
 /// Plays it; `/demo` of a chat does so, too.
 pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Exit, Failure> {
     let demo = Demo::prepare(cx)?;
-    let Settings { session, run } = demo.settings(args)?;
+    let on_screen = screen::fits(cx, args.plain);
+    let Settings { mut session, run } = demo.settings(args)?;
+    if on_screen {
+        demo.make_undoable(&mut session)?;
+    }
     let host = wire_up::host(session)?;
     let what = if demo.mock { "server" } else { "model" };
     cx.ui.say(&format!(
         "This is a demo: a scripted {what}, not a real one. Engine, tools and files are real."
     ));
     cx.ui.say(&format!("Scratch folder: {}\n", demo.folder().display()));
-    let on_screen = screen::fits(cx, args.plain);
     if !on_screen {
         cx.ui.say(&format!("you> {}\n", demo.prompt()));
     }
     let network = network::open(cx, &host.settings, &run)?;
-    let (opened, upstream) = (host.unsaved(), Upstream { network, provider: demo.provider() });
+    let opened = host.open(Which::New, &mut Vec::new()).map_err(of_session)?;
+    let upstream = Upstream { network, provider: demo.provider() };
     if on_screen {
         let prepared = Prepared { host, opened, upstream };
         let seat = (prepared, run, None, Vec::new());
-        if demo.mock {
+        let exit = match demo.mock {
             // The bare call of that name opens the panel, too.
-            let exit = screen::run_panel(cx, signals, seat, Some(demo.prompt().to_owned()), None)?;
-            farewell(cx, args, demo);
-            return Ok(exit);
-        }
-        let opening = Opening::Prompt(demo.prompt().to_owned());
-        let left = screen::run(cx, signals, seat, opening, &mut None)?;
+            true => screen::run_panel(cx, signals.clone(), seat, Some(demo.prompt().to_owned()), None)?,
+            false => {
+                let opening = Opening::Prompt(demo.prompt().to_owned());
+                match screen::run(cx, signals.clone(), seat, opening, &mut None)? {
+                    Left::Over(exit) => exit,
+                    Left::Again(_) => Exit::Success,
+                }
+            }
+        };
         farewell(cx, args, demo);
-        return Ok(match left {
-            Left::Over(exit) => exit,
-            Left::Again(_) => Exit::Success,
-        });
+        signals.die_of_hangup();
+        return Ok(exit);
     }
     let mut plain = PlainSession::start(cx, Prepared { host, opened, upstream }, run, None)?;
     let end = plain.turn(demo.prompt().into(), &signals);

@@ -205,6 +205,8 @@ impl Host {
             0 => Arc::new(WithoutTask::new(tools.clone())),
             _ => tools.clone(),
         };
+        let has_file = opened.log.is_some();
+        let is_saved = has_file && !settings.storage.scratch;
         let starts_agents = settings.agents.depth > 0 && tools.offers(ToolKind::Task);
         let facts = SessionFacts {
             provider: upstream.provider.name().into(),
@@ -217,14 +219,13 @@ impl Host {
             },
             resumed_messages: opened.history.len(),
             resumed_replies: opened.replies,
-            saved: opened.log.is_some(),
+            saved: is_saved,
         };
         let (id, provider_facts) = (opened.id, settings.model.facts);
-        let is_saved = opened.log.is_some();
         let model = &settings.model;
         // What the last one left undone comes first; also in a session of which nothing is captured.
         let recovered = self.recover_undos();
-        let (undo, undo_warning) = match self.undo(&id, opened.turns, is_saved, env.files.clone()) {
+        let (undo, undo_warning) = match self.undo(&id, opened.turns, has_file, env.files.clone()) {
             Ok(undo) => (undo, None),
             Err(error) => (None, Some(error.to_string())),
         };
@@ -256,7 +257,7 @@ impl Host {
                 history: opened.history,
                 replaced: opened.replaced,
                 spent_before,
-                saved: saved_session(settings, &id).filter(|_| is_saved),
+                saved: saved_session(settings, &id).filter(|_| has_file),
             },
             settings: EngineSettings {
                 model: model.name.clone(),
@@ -345,16 +346,16 @@ impl Host {
         undo::recover_undos(undo, &sessions, &permission.policy.workspace).unwrap_or_default()
     }
 
-    /// Returns what captures the changes of a session, where that is wanted and the session is saved.
+    /// Returns what captures the changes of a session, where that is wanted and the session has a file.
     fn undo(
         &self,
         id: &SessionId,
         turns: u32,
-        is_saved: bool,
+        has_file: bool,
         client: Option<Arc<dyn ClientFiles>>,
     ) -> Result<Option<SessionUndo>, UndoError> {
         let SessionSettings { undo, storage, permission, workspace, tools, .. } = &self.settings;
-        let (Some(dir), Some(sessions), true) = (&undo.dir, &storage.sessions, is_saved) else {
+        let (Some(dir), Some(sessions), true) = (&undo.dir, &storage.sessions, has_file) else {
             return Ok(None);
         };
         let sessions = SessionDir::new(sessions.clone());

@@ -192,6 +192,8 @@ pub struct StorageSettings {
     pub named: Option<SessionId>,
     /// Whether the session is saved.
     pub save: bool,
+    /// Whether the folder goes with the run: what was changed can be undone, but nobody is told that the session can be gone on with.
+    pub scratch: bool,
     /// What a saved session outlives.
     pub durability: Durability,
     /// Whether a session that cannot be saved ends the run.
@@ -200,8 +202,14 @@ pub struct StorageSettings {
 
 impl StorageSettings {
     /// Nothing is saved.
-    pub const NOWHERE: Self =
-        Self { sessions: None, named: None, save: false, durability: Durability::Process, required: false };
+    pub const NOWHERE: Self = Self {
+        sessions: None,
+        named: None,
+        save: false,
+        scratch: false,
+        durability: Durability::Process,
+        required: false,
+    };
 }
 
 /// What may run, and who is asked.

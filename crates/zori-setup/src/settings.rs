@@ -328,6 +328,7 @@ impl Settings {
                 sessions: data_dir.as_ref().map(DataDir::sessions),
                 named,
                 save: writable && !args.session.no_save,
+                scratch: false,
                 durability: match config.text("durability") {
                     Some("full") => Durability::Full,
                     _ => Durability::Process,

@@ -9,8 +9,8 @@ use zori_contract::failure::Failure;
 use zori_core::provider::Provider;
 use zori_core::tool::Leniency;
 use zori_core::transport::Timeouts;
-use zori_host::settings::{SessionSettings, ToolSettings};
-use zori_host::{ModelSettings, Modes, SystemClock, check_budget, random_number};
+use zori_host::settings::{SessionSettings, StorageSettings, ToolSettings};
+use zori_host::{ModelSettings, Modes, SystemClock, UndoSettings, check_budget, random_number};
 use zori_policy::Mode;
 use zori_providers::agent_zero::mock::{self, MockServer};
 use zori_providers::agent_zero::{self, AgentZero, AgentZeroOptions};
@@ -43,6 +43,8 @@ const PER_WORD: Duration = Duration::from_millis(35);
 /// The scratch folder and the scripted model. Dropping it removes the folder.
 pub struct Demo {
     folder: Option<PathBuf>,
+    /// What is kept for `/undo` while it plays, beside the folder: in it, it would be part of what is undone.
+    state: PathBuf,
     provider: Arc<dyn Provider>,
     /// Whether it is a server with an agent of its own.
     pub(super) mock: bool,
@@ -69,6 +71,7 @@ impl Demo {
         let mock = cx.profile.provider == Some(agent_zero::NAME);
         let provider: Arc<dyn Provider> = if mock { mock_server() } else { Arc::new(provider) };
         Ok(Self {
+            state: folder.with_extension("state"),
             folder: Some(folder),
             provider,
             mock,
@@ -99,6 +102,25 @@ impl Demo {
     /// Leaves the folder behind.
     pub fn keep(mut self) -> PathBuf {
         self.folder.take().expect("the folder is kept once")
+    }
+
+    /// Has the session kept for as long as the demo plays, so that its changes can be looked at and undone.
+    pub fn make_undoable(&self, session: &mut SessionSettings) -> Result<(), Failure> {
+        make_private(&self.state)
+            .map_err(|error| Failure::new(&IO_ERROR, format!("cannot make a scratch folder: {error}")))?;
+        session.storage = StorageSettings {
+            sessions: Some(self.state.join("sessions")),
+            save: true,
+            scratch: true,
+            ..StorageSettings::NOWHERE
+        };
+        session.undo = UndoSettings {
+            dir: Some(self.state.join("undo")),
+            root: self.folder().to_owned(),
+            now: zori_setup::audit::now,
+            ..UndoSettings::off()
+        };
+        Ok(())
     }
 
     /// Returns settings that read no config and save nothing; the limits of the command line hold.
@@ -154,8 +176,8 @@ impl Demo {
 
 impl Drop for Demo {
     fn drop(&mut self) {
-        if let Some(folder) = self.folder.take() {
-            // A temporary folder that cannot be removed is the system's to clean up.
+        // A temporary folder that cannot be removed is the system's to clean up.
+        for folder in self.folder.take().iter().chain([&self.state]) {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
@@ -175,12 +197,16 @@ fn mock_server() -> Arc<dyn Provider> {
 
 /// Makes a private folder with a name nobody can guess.
 fn make_folder(temp_dir: &Path) -> std::io::Result<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
     let name = format!("zori-demo-{:016x}", random_number());
     let folder = temp_dir.canonicalize()?.join(name);
-    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+    make_private(&folder)?;
     for (name, text) in FILES {
         std::fs::write(folder.join(name), text)?;
     }
     Ok(folder)
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().mode(0o700).create(folder)
 }

@@ -1,7 +1,6 @@
 //! The slash commands as the screen lists them, and what their arguments can be.
 
 use zori_core::text::one_line;
-use zori_host::Extensions;
 use zori_policy::mode::Protocol;
 use zori_policy::{Mode, ModeChoice};
 use zori_providers::catalog::{Model, PROVIDERS, PriceList, ProviderFacts};
@@ -34,9 +33,11 @@ fn kept(text: String) -> &'static str {
     text.leak()
 }
 
-/// Returns every command there is on the screen.
-pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
-    let brought = extensions.slash_commands().into_iter().map(|entry| CommandInfo {
+/// Returns every command there is on the screen. Those that go back are not offered where nothing is captured; whoever types one is told why.
+pub fn infos(plain: &PlainSession) -> Vec<CommandInfo> {
+    let session = plain.session();
+    let offered = |name: &str| session.can_undo() || !GOING_BACK.contains(&name);
+    let brought = session.extensions().slash_commands().into_iter().map(|entry| CommandInfo {
         name: kept(format!("/{}", entry.name)),
         args: kept(one_line(&entry.args).into_owned()),
         about: kept(one_line(&entry.about).into_owned()),
@@ -47,7 +48,7 @@ pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
     });
     let mut all: Vec<CommandInfo> = COMMANDS
         .iter()
-        .filter(|command| !OWN.iter().any(|own| own.name == command.names[0]))
+        .filter(|command| !OWN.iter().any(|own| own.name == command.names[0]) && offered(command.names[0]))
         .map(|command| CommandInfo {
             name: command.names[0],
             aliases: &command.names[1..],
@@ -66,6 +67,9 @@ pub fn infos(extensions: &Extensions) -> Vec<CommandInfo> {
     all.sort_by_key(|command| order(command.category));
     all
 }
+
+/// The commands that need what was captured.
+const GOING_BACK: &[&str] = &["/undo", "/redo", "/rewind", "/diff"];
 
 /// The commands whose argument is chosen from a list, beside those of the screen itself.
 const CHOOSING: &[&str] = &["/model", "/resume", "/rewind"];

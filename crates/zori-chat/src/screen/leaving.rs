@@ -10,7 +10,7 @@ use crate::chat::server_chat;
 use crate::plain::Advice;
 
 impl Screen<'_, '_> {
-    /// Ends the chat, or this part of it.
+    /// Ends the chat, or this part of it. Dying of a hang-up is left to the caller, who may have something to clear away.
     pub(super) fn end(mut self) -> Result<Left, Failure> {
         let draft = self.display.state.draft();
         self.outside.run(&mut self.display, Effect::Keep(draft));
@@ -40,9 +40,6 @@ impl Screen<'_, '_> {
             cx.ui.warn(&words);
         }
         plain.close(cx.ui, Advice::default());
-        if ending == Some(signal_hook::consts::SIGHUP) {
-            signals.die_of_hangup();
-        }
         Ok(match (ending, again) {
             (Some(_), _) => Left::Over(Exit::Terminated),
             (None, Some(again)) => Left::Again(Box::new(again)),

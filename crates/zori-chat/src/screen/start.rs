@@ -319,7 +319,7 @@ fn options(config: &Config, env: &Environment, plain: &PlainSession) -> (Options
             Some("hide") => Thinking::Hide,
             _ => Thinking::Fold,
         },
-        commands: completions::infos(plain.session().extensions()),
+        commands: completions::infos(plain),
         shift_enter: false,
         brackets_pastes: false,
         modes: if plain.run.agent_zero.is_some() { ModeChoice::OF_AGENT_ZERO } else { MODES }

@@ -78,6 +78,11 @@ impl Session {
         self.undo.as_ref().map_or(std::path::Path::new("/"), |undo| undo.capture.store().root())
     }
 
+    /// Returns whether what calls change can be undone.
+    pub fn can_undo(&self) -> bool {
+        self.undo.is_some()
+    }
+
     /// Returns how much undo covers, in a few words.
     pub fn undo_coverage(&self) -> String {
         match self.undo.as_ref().map(|undo| undo.capture.coverage()) {

@@ -1,9 +1,13 @@
 //! `demo`: the whole of it without a key, and nothing left behind.
 
+use std::os::unix::process::ExitStatusExt;
+
+use rustix::process::Signal;
 use zori_testkit::env::TestEnv;
 use zori_testkit::pty::Size;
 use zori_testkit::server::ModelServer;
 
+use crate::screen_stage::{Person, SIZE};
 use crate::world::world;
 
 /// Rewrites the scratch folder, whose name nobody can guess.
@@ -115,6 +119,43 @@ fn watched_and_interrupted() {
     assert_eq!(status.code(), Some(130), "{drawn}");
     assert!(drawn.contains("^C Interrupted."), "{drawn}");
     assert!(!drawn.contains("All four cases pass"), "{drawn}");
+    assert_eq!(left_behind(&world), [""; 0]);
+}
+
+/// The line below the turn offers `/diff` and `/undo`, and both work: the session is kept for as long as the demo plays.
+#[test]
+fn what_it_changed_is_undone() {
+    let world = world();
+    let mut person = Person::before(world.screen(&["demo"], SIZE), SIZE);
+    person.sees("All four cases pass").sees("1 file +5 -3 · /diff /undo");
+    person.says("/diff").sees("+    echo FizzBuzz");
+    person.says("/undo").sees("Go ahead? [y/N]").pauses(1300).keys("y");
+    person.sees("Put back 1 file to before turn 1: fizz.sh");
+    let folders = left_behind(&world);
+    let [_, folder, state] = folders.as_slice() else {
+        panic!("the process's own, the demo's, and what is kept of it: {folders:?}")
+    };
+    assert_eq!(*state, format!("{folder}.state"));
+    let script = world.read(world.tmp().join(folder).join("fizz.sh"));
+    assert_eq!(script, include_str!("../../../../fixtures/scripts/demo/fizz.sh"));
+    // The prompt came back into the composer: the first clears it.
+    person.keys("\x15").sees_no_more("› fizz.sh should").keys("\x04");
+    let (status, drawn) = person.ends();
+    assert_eq!(status.code(), Some(0), "{drawn}");
+    // Nothing can be gone on with, and nobody is told so.
+    assert!(!drawn.contains("zori -c"), "{drawn}");
+    assert_eq!(left_behind(&world), [""; 0]);
+    assert!(!world.base().exists());
+}
+
+/// A terminal that is closed leaves nothing behind, either.
+#[test]
+fn hung_up() {
+    let world = world();
+    let mut person = Person::before(world.screen(&["demo"], SIZE), SIZE);
+    person.sees("I'll read the program");
+    let (status, drawn) = person.signal(Signal::HUP).ends();
+    assert_eq!(status.signal(), Some(Signal::HUP.as_raw()), "{drawn}");
     assert_eq!(left_behind(&world), [""; 0]);
 }
 

@@ -174,6 +174,24 @@ fn more_commands_while_a_turn_runs() {
     person.leaves();
 }
 
+/// TRN-6: what cannot be undone is not offered; whoever types it is told why.
+#[test]
+fn nothing_to_go_back_to() {
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "new.txt", "content": "x\n"})),
+        anthropic::text("Written."),
+    ]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("write it").sees("Written.").sees("· 1 file +1");
+    let rows = person.rows();
+    let over = rows.iter().find(|row| row.contains("· 1 file +1")).unwrap();
+    assert_eq!(over.split_once('·').unwrap().1, " 1 file +1 -0");
+    person.types("/und").pauses(200);
+    assert!(!person.screen().contains("/undo"), "{}", person.screen());
+    person.keys("o").pauses(20).keys("\r").sees("checkpoints are off: the session is not saved");
+    person.leaves();
+}
+
 /// What is attached from outside is listed at once, what helps to understand a turn that does not end is written at once, and a command that
 /// does not exist is said so at once.
 #[test]
@@ -185,7 +203,7 @@ fn lists_while_a_turn_runs() {
     person.says("/mcp").sees("There are no MCP servers; `zori mcp add NAME -- COMMAND` adds one.");
     person.says("/agents").sees("No sub-agent was described; the general one can be started.");
     person.says("/hooks").sees("There are no hooks.");
-    person.says("/skills").sees("skills");
+    person.says("/skills").sees("· Skills:");
     person.says("/effort").sees("Effort: as the provider has it");
     person.says("/HELPP").sees("Unknown command /HELPP; did you mean /help?");
     person.says("/login nobody").sees("nobody");
