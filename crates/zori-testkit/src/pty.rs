@@ -20,6 +20,7 @@ use rustix::pty::OpenptFlags;
 use rustix::termios::{LocalModes, Winsize};
 
 use crate::capture::Capture;
+pub use crate::capture::Seen;
 use crate::gate::Gate;
 use crate::rewrite::Rewrite;
 use crate::wait::{self, BOUND};
@@ -109,6 +110,17 @@ impl Pty {
     /// Returns everything drawn so far, with escape sequences, rewritten.
     pub fn drawn(&self) -> String {
         self.rewrite.apply(&self.drawn.text())
+    }
+
+    /// Returns how many bytes were drawn so far.
+    pub fn drawn_len(&self) -> usize {
+        self.drawn.len()
+    }
+
+    /// Waits until the text is drawn behind the first `from` bytes, nothing rewritten; `None` when the time is over or the program has ended. The
+    /// wait costs next to nothing, however much was drawn: it is for who measures.
+    pub fn seen(&self, from: usize, text: &str, bound: Duration) -> Option<Seen> {
+        self.drawn.wait_for(from, text, bound)
     }
 
     /// Waits until what was drawn contains the text. It must not be interrupted by escape sequences.

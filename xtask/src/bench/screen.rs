@@ -2,7 +2,8 @@
 //! answer streams, bytes for a delta, idling, many deltas at once, memory after a long talk, a resize over many cells, a command that prints much.
 //!
 //! The terminal is a pseudo terminal of 100x30 that answers no question: what is measured must not depend on answers. It is typed into as people do,
-//! a line first and Enter behind its echo: keys that come all at once are a paste there (CMP-2), which sends nothing.
+//! a line first and Enter behind its echo: keys that come all at once are a paste there (CMP-2), which sends nothing. What is drawn has the time at
+//! which it was read from the terminal; nobody polls for it, because there are two processors and one of them is the chat's.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use zori_testkit::rewrite::Rewrite;
 use super::area::Bench;
 use super::figure::{Amount, Bar, Figure, median, megabytes, ms};
 use super::replies;
-use super::run::{self, Used};
+use super::run::{self, Used, in_ms};
 
 const SIZE: Size = Size { rows: 30, cols: 100 };
 /// How often the chat is opened.
@@ -30,6 +31,10 @@ const NEXT_KEY: Duration = Duration::from_millis(37);
 /// The keys that are timed: letters that are nowhere else on the screen.
 const KEYS: &str = "абвгдежзийклмнопрстуфхцчшщъыьэюяАБВГДЕЖЗИЙКЛМНОП";
 
+/// What ends a frame, and how long anything may take.
+const FRAME_END: &str = "\x1b[?2026l";
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// The deltas that come at once (PERF-5), and how often that is measured.
 const AT_ONCE: usize = 20_000;
 const REPEATS: usize = 5;
@@ -44,7 +49,8 @@ pub fn screen(bench: &Bench) -> Result<Vec<Figure>> {
     let mut figures = streaming(bench)?;
     figures.push(at_once(bench)?);
     figures.push(long_talk(bench)?);
-    figures.push(resize(bench)?);
+    figures.push(resize(bench, "chat: resize with 5,000 cells", &[], 40.0)?);
+    figures.push(resize(bench, "panel: resize with 5,000 cells", &["tui"], 60.0)?);
     figures.push(much_output(bench)?);
     Ok(figures)
 }
@@ -57,8 +63,8 @@ fn at_once(bench: &Bench) -> Result<Figure> {
         bench.server().begin(&[reply().into()]);
         let mut chat = open(bench)?;
         let before = cpu(chat.pid())?;
-        ask(&mut chat)?;
-        over(&mut chat, 1)?;
+        let asked = ask(&mut chat)?;
+        over(&chat, asked)?;
         chats.push(cpu(chat.pid())? - before);
         bench.server().begin(&[reply().into()]);
         let mut command = run::launched(
@@ -83,11 +89,11 @@ fn at_once(bench: &Bench) -> Result<Figure> {
 fn long_talk(bench: &Bench) -> Result<Figure> {
     let line = "The quick brown fox jumps over the lazy dog, and nobody knows why it does so.\n\n";
     let mut chat = open(bench)?;
-    for answer in 0..ANSWERS {
+    for _ in 0..ANSWERS {
         let pieces = std::iter::repeat_n(line, ANSWER / line.len());
         bench.server().begin(&[replies::text(pieces).into()]);
-        ask(&mut chat)?;
-        over(&mut chat, answer + 1)?;
+        let asked = ask(&mut chat)?;
+        over(&chat, asked)?;
     }
     let resident = status(chat.pid(), "VmRSS:")? * 1024.0;
     Ok(Figure {
@@ -99,31 +105,22 @@ fn long_talk(bench: &Bench) -> Result<Figure> {
 }
 
 /// PERF-8: from a new size to a new frame, with 5,000 cells in the talk. The time for which a size has to stand is part of it.
-fn resize(bench: &Bench) -> Result<Figure> {
+fn resize(bench: &Bench, name: &'static str, layout: &[&str], most: f64) -> Result<Figure> {
     bench.server().begin(&[replies::blocks(CELLS).into()]);
-    let mut chat = open(bench)?;
-    ask(&mut chat)?;
-    over(&mut chat, 1)?;
+    let mut chat = open_as(bench, layout)?;
+    let asked = ask(&mut chat)?;
+    over(&chat, asked)?;
     std::thread::sleep(Duration::from_millis(500));
     let mut took = Vec::new();
     for cols in [80, 100, 60, 120, 90, 100, 70] {
-        let before = chat.drawn().len();
+        let before = chat.drawn_len();
         let began = Instant::now();
         chat.resize(Size { rows: 30, cols });
-        while !chat.drawn()[before..].contains("\x1b[?2026l") {
-            if began.elapsed() > Duration::from_secs(5) {
-                bail!("nothing is drawn after a resize");
-            }
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        took.push(began.elapsed().as_secs_f64() * 1e3);
+        let frame = chat.seen(before, FRAME_END, PATIENCE).context("nothing is drawn after a resize")?;
+        took.push(in_ms(frame.at - began));
+        std::thread::sleep(NEXT_KEY);
     }
-    Ok(Figure {
-        name: "chat: resize with 5,000 cells",
-        measured: ms(median(&took)),
-        floor: None,
-        bar: Bar::Under(40.0),
-    })
+    Ok(Figure { name, measured: ms(median(&took)), floor: None, bar: Bar::Under(most) })
 }
 
 /// PERF-9: the longest time a key waits for its echo while a command prints ten megabytes.
@@ -132,14 +129,13 @@ fn much_output(bench: &Bench) -> Result<Figure> {
     let command = serde_json::json!({"command": command});
     bench.server().begin(&[replies::call(1, "bash", &command).into(), replies::text(["Done."]).into()]);
     let mut chat = open(bench)?;
-    ask(&mut chat)?;
-    let before = chat.drawn().len();
+    let asked = ask(&mut chat)?;
     let mut longest: f64 = 0.0;
     for key in KEYS.chars() {
-        longest = longest.max(echo(&mut chat, key, before)?);
+        longest = longest.max(echo(&mut chat, key)?);
         std::thread::sleep(Duration::from_millis(10));
     }
-    chat.wait_for("Done.");
+    chat.seen(asked, "Done.", PATIENCE).context("the turn does not end")?;
     Ok(Figure {
         name: "chat: longest wait for an echo while a command prints 10 MB",
         measured: ms(longest),
@@ -148,59 +144,48 @@ fn much_output(bench: &Bench) -> Result<Figure> {
     })
 }
 
-/// Types a prompt and sends it.
-fn ask(chat: &mut Pty) -> Result<()> {
-    let before = chat.drawn().len();
-    echo(chat, 'g', before)?;
+/// Types a prompt and sends it; returns how much was drawn before.
+fn ask(chat: &mut Pty) -> Result<usize> {
+    echo(chat, 'g')?;
     std::thread::sleep(NEXT_KEY);
-    let before = chat.drawn().len();
-    echo(chat, 'o', before)?;
+    echo(chat, 'o')?;
     std::thread::sleep(FINGER);
+    let before = chat.drawn_len();
     chat.send("\r");
-    Ok(())
+    Ok(before)
 }
 
-/// Waits until so many turns are over: the title loses its sign then.
-fn over(chat: &mut Pty, turns: usize) -> Result<()> {
-    let began = Instant::now();
-    let ended = |drawn: &str| {
-        let mut count = 0;
-        let mut running = false;
-        for (at, _) in drawn.match_indices("\x1b]2;") {
-            let runs = drawn[at + 4..].starts_with('✶');
-            count += usize::from(running && !runs);
-            running = runs;
+/// Waits until the turn is over that was asked for: the title gets its sign, and loses it then.
+fn over(chat: &Pty, asked: usize) -> Result<()> {
+    let next = |from, text| chat.seen(from, text, PATIENCE).context("the turn does not end");
+    let mut from = next(asked, "\x1b]2;✶")?.end;
+    loop {
+        let title = next(from, "\x1b]2;")?.end;
+        let end = next(title, "\x1b\\")?.end;
+        let running = chat.seen(title, "✶", Duration::ZERO).is_some_and(|sign| sign.end <= end);
+        if !running {
+            return Ok(());
         }
-        count >= turns
-    };
-    while !ended(&chat.drawn()) {
-        if began.elapsed() > Duration::from_secs(60) {
-            bail!("the turn does not end");
-        }
-        std::thread::sleep(Duration::from_millis(20));
+        from = end;
     }
-    Ok(())
 }
 
-/// Presses a key; returns how many milliseconds its echo took.
-fn echo(chat: &mut Pty, key: char, before: usize) -> Result<f64> {
+/// Presses a key; returns how many milliseconds passed until its echo was read.
+fn echo(chat: &mut Pty, key: char) -> Result<f64> {
+    let before = chat.drawn_len();
     let pressed = Instant::now();
     chat.send(&key.to_string());
-    while !chat.drawn()[before..].contains(key) {
-        if pressed.elapsed() > Duration::from_secs(5) {
-            bail!("`{key}` is not echoed:\n{}", chat.drawn());
-        }
-        std::thread::sleep(Duration::from_micros(200));
+    match chat.seen(before, &key.to_string(), PATIENCE) {
+        Some(seen) => Ok(in_ms(seen.at - pressed)),
+        None => bail!("`{key}` is not echoed:\n{}", chat.drawn()),
     }
-    Ok(pressed.elapsed().as_secs_f64() * 1e3)
 }
 
 /// Presses every key; returns how many milliseconds the echo of each took, from short to long.
 fn echoes(chat: &mut Pty) -> Result<Vec<f64>> {
-    let before = chat.drawn().len();
     let mut took = Vec::new();
     for key in KEYS.chars() {
-        took.push(echo(chat, key, before)?);
+        took.push(echo(chat, key)?);
         std::thread::sleep(NEXT_KEY);
     }
     took.sort_by(f64::total_cmp);
@@ -217,16 +202,17 @@ fn streaming(bench: &Bench) -> Result<Vec<Figure>> {
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         let began = Instant::now();
-        let chat = open(bench)?;
-        starts.push(began.elapsed().as_secs_f64() * 1e3);
+        let chat = start(bench, &[]);
+        let frame = chat.seen(0, FRAME_END, PATIENCE).context("no frame is drawn")?;
+        starts.push(in_ms(frame.at - began));
         drop(chat);
     }
     let mut chat = open(bench)?;
     std::thread::sleep(Duration::from_secs(1));
-    let (switches, bytes) = (switches(chat.pid())?, chat.drawn().len());
+    let (switches, bytes) = (switches(chat.pid())?, chat.drawn_len());
     std::thread::sleep(IDLE);
     let idle_switches = self::switches(chat.pid())? - switches;
-    let idle_bytes = chat.drawn().len() - bytes;
+    let idle_bytes = chat.drawn_len() - bytes;
     let resident = status(chat.pid(), "VmRSS:")? * 1024.0;
 
     let idle = echoes(&mut chat)?;
@@ -236,13 +222,13 @@ fn streaming(bench: &Bench) -> Result<Vec<Figure>> {
 
     let words: Vec<String> = (0..DELTAS).map(|i| format!("word{i:03} ")).collect();
     bench.server().begin(&[replies::streamed(words.iter().map(String::as_str), PACE).into()]);
-    ask(&mut chat)?;
-    chat.wait_for("word010");
-    let (cpu, before, from) = (cpu(chat.pid())?, chat.drawn().len(), Instant::now());
+    let asked = ask(&mut chat)?;
+    chat.seen(asked, "word010", PATIENCE).context("no answer comes")?;
+    let (cpu, before, from) = (cpu(chat.pid())?, chat.drawn_len(), Instant::now());
     let streaming = echoes(&mut chat)?;
     let seconds = from.elapsed().as_secs_f64();
     let used = self::cpu(chat.pid())? - cpu;
-    let written = (chat.drawn().len() - before) as f64;
+    let written = (chat.drawn_len() - before) as f64;
     let deltas = seconds / PACE.as_secs_f64();
     let figure = |name, measured, limit| Figure { name, measured, floor: None, bar: Bar::Under(limit) };
     let count = |value: f64| Amount { value, unit: "times" };
@@ -273,12 +259,22 @@ fn with_model(bench: &Bench, args: &[&str]) -> Command {
     command
 }
 
+/// Opens a chat.
 fn open(bench: &Bench) -> Result<Pty> {
-    let mut command = with_model(bench, &["--no-save"]);
-    command.env("TERM", "xterm-256color").env("COLORTERM", "truecolor").env("LANG", "C.UTF-8");
-    let mut chat = Pty::start(command, SIZE, Rewrite::new(&[]));
-    chat.wait_for("›");
+    open_as(bench, &[])
+}
+
+/// Opens a chat in the layout that these words ask for.
+fn open_as(bench: &Bench, layout: &[&str]) -> Result<Pty> {
+    let chat = start(bench, layout);
+    chat.seen(0, FRAME_END, PATIENCE).context("no frame is drawn")?;
     Ok(chat)
+}
+
+fn start(bench: &Bench, layout: &[&str]) -> Pty {
+    let mut command = with_model(bench, &[layout, &["--no-save"]].concat());
+    command.env("TERM", "xterm-256color").env("COLORTERM", "truecolor").env("LANG", "C.UTF-8");
+    Pty::start(command, SIZE, Rewrite::new(&[]))
 }
 
 /// Returns a number of `/proc/PID/status`.
