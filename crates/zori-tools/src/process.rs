@@ -56,6 +56,8 @@ const LAST_DRAIN: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_millis(10);
 /// How much is read at once. A pipe holds no more than this before it is enlarged.
 const CHUNK: usize = 256 << 10;
+/// From so many bytes at once on, a command prints faster than it is read.
+const FLOOD: usize = 32 << 10;
 
 /// The child processes of a run.
 pub struct Processes {
@@ -461,12 +463,17 @@ impl<R: AsyncRead + Unpin + std::os::fd::AsFd> Stream<R> {
         match pipe.read(&mut self.buffer).await {
             Ok(n) if n > 0 => {
                 self.collector.push(&self.buffer[..n]);
-                if n >= 32 << 10 && !self.enlarged {
-                    // A flood: fewer, larger reads. Only a hint, so it may fail.
+                if n < FLOOD {
+                    return;
+                }
+                if !self.enlarged {
+                    // Fewer, larger reads. Only a hint, so it may fail.
                     self.enlarged = true;
                     #[cfg(target_os = "linux")]
                     let _ = rustix::pipe::fcntl_setpipe_size(&*pipe, 1 << 20);
                 }
+                // More is there already, and whoever types shares this thread: a key must not wait for the end of it (PERF-9).
+                tokio::task::yield_now().await;
             }
             // A pipe that cannot be read any more has nothing more to say.
             _ => self.pipe = None,

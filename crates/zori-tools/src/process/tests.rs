@@ -490,3 +490,47 @@ fn what_does_not_start_says_why() {
     assert_eq!(processes.left_behind(), [""; 0]);
     processes.shutdown();
 }
+
+/// Output that is always there already.
+struct Flood(fs::File);
+
+impl AsyncRead for Flood {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        buffer.put_slice(&vec![b'x'; buffer.remaining()]);
+        std::task::Poll::Ready(Ok(()))
+    }
+}
+
+impl std::os::fd::AsFd for Flood {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// PERF-9: who types shares a thread with what is read.
+#[test]
+fn a_flood_lets_others_in_after_each_read() {
+    let scratch = Scratch::new();
+    let folder = Arc::new(SpillFolder::new(scratch.path()));
+    let turns = runtime().block_on(async {
+        let collector = Collector::new(OutputStream::Stdout, 0, folder, None);
+        let mut stream = Stream::new(Some(Flood(fs::File::open("/dev/null").unwrap())), collector);
+        let mut reading = pin!(async {
+            for _ in 0..10 {
+                stream.fill().await;
+            }
+        });
+        let mut turns = 0;
+        std::future::poll_fn(|cx| {
+            turns += 1;
+            reading.as_mut().poll(cx)
+        })
+        .await;
+        turns
+    });
+    assert_eq!(turns, 11, "one for each read, and one to see that it was the last");
+}
