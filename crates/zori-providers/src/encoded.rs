@@ -1,7 +1,8 @@
 //! The encoded part of a request, kept so that nothing is encoded twice. Every API's encoder keeps its bytes here.
 //!
 //! A message is encoded when it is first seen; the bytes are kept with the `Arc` they came from. A step of a turn
-//! therefore costs its new messages and one copy, and the bytes in front of them stay the same (L-10).
+//! therefore costs its new messages and one copy, and the bytes in front of them stay the same (L-10). What is kept has a
+//! bound: the conversation is in memory once already, and on a screen a second time.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,6 +12,10 @@ use zori_core::image::Image;
 use zori_core::message::Message;
 use zori_core::provider::Request;
 use zori_core::tool::ToolSpec;
+
+/// How much of a conversation is kept between two requests, in bytes: more than most models read. What is beyond is encoded
+/// again, at about a millisecond for a megabyte.
+const KEPT: usize = 2 << 20;
 
 /// The part of a request that stays the same for a whole session.
 #[derive(Debug, Default)]
@@ -84,6 +89,15 @@ impl<M> EncodedHistory<M> {
         for message in &messages[same..] {
             let note = encode(&mut self.bytes, message);
             self.messages.push(EncodedMessage { message: Arc::clone(message), end: self.bytes.len(), note });
+        }
+    }
+
+    /// Forgets what is beyond the bound, once the request is made.
+    pub(crate) fn trim(&mut self) {
+        if self.bytes.len() > KEPT {
+            self.messages.truncate(self.messages.partition_point(|message| message.end <= KEPT));
+            self.bytes.truncate(self.messages.last().map_or(0, |message| message.end));
+            self.bytes.shrink_to_fit();
         }
     }
 
@@ -198,6 +212,21 @@ mod tests {
         assert_eq!(history.bytes(), b"aB");
         assert_eq!(encoded(&mut history, &[]), [""; 0]);
         assert_eq!(history.bytes(), b"");
+    }
+
+    #[test]
+    fn what_is_kept_has_a_bound() {
+        let long = |sign: &str| Arc::new(Message::user(sign.repeat(KEPT / 2)));
+        let list = [long("a"), long("b"), long("c"), long("d")];
+        let mut history = EncodedHistory::default();
+        assert_eq!(encoded(&mut history, &list[..2]).len(), 2);
+        history.trim();
+        assert_eq!(encoded(&mut history, &list).len(), 2, "what is within the bound is kept");
+        let whole = history.bytes().to_vec();
+        history.trim();
+        assert_eq!((history.bytes.len(), history.bytes.capacity(), history.messages.len()), (KEPT, KEPT, 2));
+        assert_eq!(encoded(&mut history, &list).len(), 2);
+        assert!(history.bytes() == whole, "the same bytes again");
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Encoder {
         }
         body.extend_from_slice(&history[copied..]);
         body.extend_from_slice(b"]}");
+        self.history.trim();
         body
     }
 }

@@ -98,6 +98,7 @@ impl Encoder {
         }
         body.extend_from_slice(&history);
         body.extend_from_slice(b"]}");
+        self.history.trim();
         body
     }
 }

@@ -67,6 +67,7 @@ impl Encoder {
         body.extend_from_slice(br#""input":["#);
         body.extend_from_slice(history);
         body.extend_from_slice(b"]}");
+        self.history.trim();
         body
     }
 }
