@@ -13,6 +13,7 @@ mod feedback;
 mod files;
 mod first_time;
 mod greeting;
+mod heap;
 mod history;
 mod in_turn;
 mod leaving;

@@ -21,6 +21,7 @@ use zori_tui::theme::{Paint, Theme};
 use zori_tui::update::{self, Effect, Msg};
 use zori_tui::{ascii, chat};
 
+use super::heap;
 use super::tty::{Read, Tty};
 
 /// What changes by itself is drawn so often at most (PERF-10).
@@ -49,6 +50,8 @@ pub struct Display {
     /// When the last frame was drawn.
     drawn: Option<Instant>,
     dirty: Dirty,
+    /// A turn is over; what it needed goes back behind the frame that shows so.
+    gives_back: bool,
     escape: Option<Instant>,
     resized: Option<Instant>,
     pager_shown: bool,
@@ -113,6 +116,7 @@ impl Display {
             began: Instant::now(),
             drawn: None,
             dirty: Dirty::Now,
+            gives_back: false,
             escape: None,
             resized: None,
             pager_shown: false,
@@ -171,6 +175,7 @@ impl Display {
     }
 
     fn take_at(&mut self, now: Duration, msg: Msg<'_>) {
+        self.gives_back |= matches!(msg, Msg::TurnOver(_));
         for effect in update::update(&mut self.state, now, msg) {
             match effect {
                 Effect::Input(input) => self.inputs.push_back(input),
@@ -208,6 +213,9 @@ impl Display {
                 continue;
             }
             self.draw();
+            if self.dirty == Dirty::No && std::mem::take(&mut self.gives_back) {
+                heap::give_back();
+            }
             let next = self.next_time();
             let sleep = async {
                 match next {

@@ -12,6 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr, ttyname};
 use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
@@ -38,7 +39,8 @@ const READ: usize = 64 * 1024;
 /// The terminal, in raw mode until it is dropped.
 pub struct Tty {
     input: AsyncFd<OwnedFd>,
-    output: AsyncFd<OwnedFd>,
+    /// Watched only while there is a backlog: a terminal that takes a frame would wake us otherwise, with each of them.
+    output: OwnedFd,
     /// SIGWINCH, SIGTSTP and SIGCONT, as bytes.
     resized: AsyncFd<UnixStream>,
     suspended: AsyncFd<UnixStream>,
@@ -70,9 +72,10 @@ impl Tty {
         BEFORE.get_or_init(|| modes);
         let input = own_description(io::stdin(), OFlags::RDONLY).map_err(failed)?;
         let output = own_description(io::stdout(), OFlags::WRONLY).map_err(failed)?;
+        watched(output.as_fd(), Interest::WRITABLE).map_err(failed)?;
         let mut tty = Self {
-            input: watched(input).map_err(failed)?,
-            output: watched(output).map_err(failed)?,
+            input: watched(input, Interest::READABLE).map_err(failed)?,
+            output,
             resized: hear(SIGWINCH).map_err(failed)?,
             suspended: hear(SIGTSTP).map_err(failed)?,
             continued: hear(SIGCONT).map_err(failed)?,
@@ -166,7 +169,7 @@ impl Tty {
     /// Writes bytes, as far as the terminal takes them now; the rest waits.
     pub fn write(&mut self, bytes: &str) {
         if self.backlog.is_empty() {
-            let taken = write_some(self.output.get_ref(), bytes.as_bytes());
+            let taken = write_some(&self.output, bytes.as_bytes());
             self.backlog.extend_from_slice(&bytes.as_bytes()[taken..]);
         } else {
             self.backlog.extend_from_slice(bytes.as_bytes());
@@ -176,14 +179,13 @@ impl Tty {
     /// Gives the terminal half a second to take what is due.
     fn drain(&mut self) {
         for _ in 0..10 {
-            let taken = write_some(self.output.get_ref(), &self.backlog);
+            let taken = write_some(&self.output, &self.backlog);
             self.backlog.drain(..taken);
             if self.backlog.is_empty() {
                 return;
             }
-            let output = self.output.get_ref();
             let _ = poll(
-                &mut [PollFd::new(output, PollFlags::OUT)],
+                &mut [PollFd::new(&self.output, PollFlags::OUT)],
                 Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 }),
             );
         }
@@ -227,14 +229,11 @@ impl Tty {
                         return Read::Continued;
                     }
                 }
-                ready = output.writable(), if !backlog.is_empty() => {
-                    if let Ok(mut ready) = ready {
-                        let taken = write_some(output.get_ref(), backlog);
-                        backlog.drain(..taken);
-                        if backlog.is_empty() {
-                            return Read::Written;
-                        }
-                        ready.clear_ready();
+                () = takes_more(output), if !backlog.is_empty() => {
+                    let taken = write_some(output, backlog);
+                    backlog.drain(..taken);
+                    if backlog.is_empty() {
+                        return Read::Written;
                     }
                 }
             }
@@ -320,19 +319,26 @@ fn own_description(stream: impl AsFd, flags: OFlags) -> io::Result<OwnedFd> {
 }
 
 /// Has the runtime watch a descriptor.
-#[expect(
-    deprecated,
-    reason = "the other constructor is unsafe code, which this crate has none of; ours are owned by what watches them"
-)]
-fn watched<T: std::os::fd::AsRawFd>(inner: T) -> io::Result<AsyncFd<T>> {
-    AsyncFd::new(inner)
+#[expect(deprecated, reason = "the other constructor is unsafe code; ours are owned by what watches them")]
+fn watched<T: std::os::fd::AsRawFd>(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
+    AsyncFd::with_interest(inner, interest)
+}
+
+/// Waits until the terminal takes more.
+async fn takes_more(output: &OwnedFd) {
+    match watched(output.as_fd(), Interest::WRITABLE) {
+        // An error shows itself with the write.
+        Ok(watched) => drop(watched.writable().await),
+        // It could be watched when it was opened.
+        Err(_) => std::future::pending().await,
+    }
 }
 
 fn hear(signal: i32) -> io::Result<AsyncFd<UnixStream>> {
     let (reads, writes) = UnixStream::pair()?;
     reads.set_nonblocking(true)?;
     signal_hook::low_level::pipe::register(signal, writes)?;
-    watched(reads)
+    watched(reads, Interest::READABLE)
 }
 
 fn empty(stream: &UnixStream) {
