@@ -62,10 +62,7 @@ impl Database {
     fn open_locked(path: &Path) -> Result<Self, IndexError> {
         let resolved = resolved(path)?;
         let writer = Writer::of(&resolved, || open_for_writing(path, &resolved))?;
-        let connection = match writer.idle_reader() {
-            Some(connection) => connection,
-            None => open_for_reading(path, &resolved)?,
-        };
+        let connection = writer.reader(PATIENCE, || open_for_reading(path, &resolved))?;
         let connection = Reader { connection: Some(connection), writer: Some(writer) };
         // Another process may have brought the file to a later version since it was opened.
         check(&connection, path)?;

@@ -26,6 +26,9 @@ pub enum IndexError {
     /// Another process keeps it locked.
     #[error("{} is in use by another process", .0.display())]
     Locked(PathBuf),
+    /// This process reads it so often at once that nobody else gets a turn.
+    #[error("{} is read by too many at once", .0.display())]
+    Crowded(PathBuf),
     /// Its file system cannot lock files, as some network file systems cannot.
     #[error("{} cannot be locked where it is", .0.display())]
     NoLocks(PathBuf),
@@ -53,6 +56,7 @@ impl IndexError {
                 "`zori memory rebuild` puts it aside and makes a new one from the session files; scheduled jobs have to be added again"
             }
             Self::Locked(_) => "try again when the other process is done",
+            Self::Crowded(_) => "try again when some of them are done",
             Self::NoLocks(_) => {
                 "its file system cannot lock files, as some network file systems cannot: keep the base directory on a local disk"
             }

@@ -121,6 +121,25 @@ const FIELDS: [(&str, &str); 6] = [
     ("weekday", "0 to 7, where 0 and 7 are Sunday, or sun to sat"),
 ];
 
+/// Says what of a field is wrong: one of a list, a step, a range that goes down, or the value itself.
+fn field_is_wrong(field: &str, name: &str, takes: &str, is_right: impl Fn(&str) -> bool) -> String {
+    let part = field.split(',').find(|part| !is_right(part)).unwrap_or(field);
+    let (values, step) = part.split_once('/').unwrap_or((part, "1"));
+    if is_right(values) && values != part {
+        return format!("`{part}`: a step is a number from 1, not `{step}`");
+    }
+    match values.split_once('-') {
+        Some((from, to)) if is_right(from) && is_right(to) => {
+            format!("`{values}`: a range goes from the lower {name} to the higher")
+        }
+        Some((from, to)) if !from.is_empty() => {
+            let wrong = if is_right(from) { to } else { from };
+            format!("`{wrong}` is no {name}: {takes}")
+        }
+        _ => format!("`{values}` is no {name}: {takes}"),
+    }
+}
+
 /// Returns the fields of a line, none for a name; `None` where there are too few or too many.
 fn fields(line: &str) -> Option<Vec<&str>> {
     if line.starts_with('@') {
@@ -141,10 +160,13 @@ fn what_is_wrong(line: &str) -> String {
     }
     let without_seconds = FIELDS.len() - fields.len();
     for (at, (field, (name, takes))) in fields.iter().zip(&FIELDS[without_seconds..]).enumerate() {
-        let mut alone = vec!["*"; fields.len()];
-        alone[at] = field;
-        if Cron::from_str(&alone.join(" ")).is_err() {
-            return format!("`{field}` is no {name}: {takes}");
+        let alone = |part: &str| {
+            let mut line = vec!["*"; fields.len()];
+            line[at] = part;
+            Cron::from_str(&line.join(" ")).is_ok()
+        };
+        if !alone(field) {
+            return field_is_wrong(field, name, takes, alone);
         }
     }
     "its fields do not go together".to_owned()

@@ -7,8 +7,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -16,6 +17,8 @@ use crate::error::IndexError;
 
 /// How many connections that nobody reads with are kept for the next one.
 const IDLE_READERS: usize = 4;
+/// How many read at once. Whoever comes when there are so many waits for one of them.
+pub(crate) const MOST_READERS: usize = 32;
 
 /// The databases that this process has open for writing.
 static OPEN: Mutex<BTreeMap<PathBuf, Weak<Writer>>> = Mutex::new(BTreeMap::new());
@@ -30,7 +33,16 @@ pub(crate) struct Writer {
     file: Option<(u64, u64)>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
-    idle: Mutex<Vec<Connection>>,
+    readers: Mutex<Readers>,
+    returned: Condvar,
+}
+
+/// The connections that read.
+#[derive(Debug, Default)]
+struct Readers {
+    /// How many are in use.
+    lent: usize,
+    idle: Vec<Connection>,
 }
 
 impl Writer {
@@ -56,7 +68,14 @@ impl Writer {
             .spawn(move || received.into_iter().for_each(|job| job(&mut connection)))
             .map_err(IndexError::io(path))?;
         let (jobs, thread) = (Some(jobs), Some(thread));
-        Ok(Self { path: path.to_owned(), file: identity(path), jobs, thread, idle: Mutex::default() })
+        Ok(Self {
+            path: path.to_owned(),
+            file: identity(path),
+            jobs,
+            thread,
+            readers: Mutex::default(),
+            returned: Condvar::new(),
+        })
     }
 
     /// Returns whether it still runs, and has the file open that is there now.
@@ -81,24 +100,45 @@ impl Writer {
         answered.recv().map_err(|_| ended())?
     }
 
-    /// Returns a connection that nobody reads with, if there is one.
-    pub(crate) fn idle_reader(&self) -> Option<Connection> {
-        locked(&self.idle).pop()
+    /// Returns a connection that nobody reads with; where there is none, `open` opens one. Where too many are in use it waits for one of them, for no longer
+    /// than this.
+    pub(crate) fn reader(
+        &self,
+        patience: Duration,
+        open: impl FnOnce() -> Result<Connection, IndexError>,
+    ) -> Result<Connection, IndexError> {
+        let all_lent = |readers: &mut Readers| readers.lent >= MOST_READERS;
+        let waited = self.returned.wait_timeout_while(locked(&self.readers), patience, all_lent);
+        let (mut readers, late) = waited.unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() {
+            return Err(IndexError::Crowded(self.path.clone()));
+        }
+        readers.lent += 1;
+        let idle = readers.idle.pop();
+        drop(readers);
+        idle.map_or_else(open, Ok).inspect_err(|_| self.returned(None))
     }
 
-    /// Takes a connection back, unless there are enough.
+    /// Takes a connection back, and keeps it unless there are enough.
     pub(crate) fn give_back(&self, reader: Connection) {
-        let mut idle = locked(&self.idle);
-        if idle.len() < IDLE_READERS {
-            idle.push(reader);
+        self.returned(Some(reader));
+    }
+
+    fn returned(&self, reader: Option<Connection>) {
+        let mut readers = locked(&self.readers);
+        readers.lent -= 1;
+        if readers.idle.len() < IDLE_READERS {
+            readers.idle.extend(reader);
         }
+        drop(readers);
+        self.returned.notify_one();
     }
 }
 
 impl Drop for Writer {
     /// Readers go first: whoever closes last works the log off, and that is for the one who may write.
     fn drop(&mut self) {
-        locked(&self.idle).clear();
+        locked(&self.readers).idle.clear();
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

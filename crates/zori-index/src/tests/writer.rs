@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::IndexError;
 use crate::database::KNOWN;
+use crate::writer::{MOST_READERS, Writer};
 
 /// What the end of a session has for all that goes on beside it.
 const GRACE: Duration = Duration::from_millis(250);
@@ -55,6 +56,32 @@ fn readers_go_on_while_somebody_writes() {
         go_on.send(()).unwrap();
     });
     assert_eq!(found(&reading, "one"), [""; 0]);
+}
+
+/// Not more than a bound read at once: whoever comes later waits for one of them, and not for ever.
+#[test]
+fn readers_are_bounded() {
+    let base = tempfile::tempdir().unwrap();
+    let mut stores: Vec<_> = (0..MOST_READERS).map(|_| store(&base, "/p")).collect();
+    let path = database_path(base.path()).canonicalize().unwrap();
+    let writer = Writer::of(&path, || panic!("it is open")).unwrap();
+    let refused = writer.reader(Duration::from_millis(10), || panic!("there are enough")).unwrap_err();
+    assert_eq!(refused.to_string(), format!("{} is read by too many at once", path.display()));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| store(&base, "/p"));
+        drop(stores.pop());
+        stores.push(waiting.join().unwrap());
+    });
+    // One that could not be opened takes nobody's place.
+    drop(stores.pop());
+    let failed = || Err(IndexError::Missing(path.clone()));
+    stores.truncate(MOST_READERS - 5);
+    for _ in 0..MOST_READERS {
+        let borrowed: Vec<_> =
+            (0..4).map(|_| writer.reader(Duration::ZERO, || panic!("idle ones are there"))).collect();
+        assert!(writer.reader(Duration::ZERO, failed).is_err());
+        borrowed.into_iter().for_each(|reader| writer.give_back(reader.unwrap()));
+    }
 }
 
 #[test]
