@@ -12,6 +12,7 @@ pub mod player;
 mod read;
 pub mod recorder;
 pub mod secrets;
+mod spread;
 
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};

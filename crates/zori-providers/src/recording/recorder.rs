@@ -17,6 +17,7 @@ use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Transport, Tra
 
 use super::line::{self, Out};
 use super::secrets::{Filter, Secrets, harmless_url};
+use super::spread::Spread;
 use super::{Start, base64};
 
 /// The headers of an answer that mean something to us, or that help when asking the provider about it.
@@ -164,8 +165,11 @@ impl Transport for RecordingTransport {
             match self.inner.send(request).await {
                 Ok(response) => {
                     self.recorder.answer(n, &response);
-                    let filter = Filter::new(Arc::clone(&self.recorder.secrets));
-                    let body = RecordedBody { inner: response.body, filter, open };
+                    let secrets = &self.recorder.secrets;
+                    let filter = Filter::new(Arc::clone(secrets));
+                    let spread = (!secrets.is_empty() && comes_in_lines(&response))
+                        .then(|| Spread::new(Arc::clone(secrets)));
+                    let body = RecordedBody { inner: response.body, filter, spread, open };
                     Ok(HttpResponse { body: Box::pin(body), ..response })
                 }
                 Err(failure) => {
@@ -176,6 +180,13 @@ impl Transport for RecordingTransport {
             }
         })
     }
+}
+
+/// Returns whether an answer comes event by event, a line each.
+fn comes_in_lines(response: &HttpResponse) -> bool {
+    response.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type")).any(|(_, kind)| {
+        ["event-stream", "ndjson", "stream+json", "jsonl"].iter().any(|lines| kind.contains(lines))
+    })
 }
 
 /// An exchange whose end is not written yet. Dropped like that, it was cancelled.
@@ -197,7 +208,32 @@ impl Drop for Open {
 struct RecordedBody {
     inner: ByteStream,
     filter: Filter,
+    /// Takes out what is spelled over several events.
+    spread: Option<Spread>,
     open: Open,
+}
+
+impl RecordedBody {
+    /// Writes what can be written of the bytes so far.
+    fn take(&mut self, bytes: &[u8]) {
+        let bytes = self.filter.push(bytes);
+        let bytes = match &mut self.spread {
+            Some(spread) => spread.push(&bytes),
+            None => bytes,
+        };
+        self.open.recorder.data(self.open.n, &bytes);
+    }
+
+    /// Writes what was held back.
+    fn finish(&mut self) {
+        let mut rest = self.filter.finish();
+        if let Some(spread) = &mut self.spread {
+            let mut settled = spread.push(&rest);
+            settled.extend(spread.finish());
+            rest = settled;
+        }
+        self.open.recorder.data(self.open.n, &rest);
+    }
 }
 
 impl Stream for RecordedBody {
@@ -206,11 +242,11 @@ impl Stream for RecordedBody {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let item = ready!(self.inner.as_mut().poll_next(cx));
         let this = &mut *self;
-        let (recorder, n) = (&this.open.recorder, this.open.n);
         if let Some(Ok(bytes)) = &item {
-            recorder.data(n, &this.filter.push(bytes));
+            this.take(bytes);
         } else if !this.open.ended {
-            recorder.data(n, &this.filter.finish());
+            this.finish();
+            let (recorder, n) = (&this.open.recorder, this.open.n);
             match &item {
                 Some(Err(failure)) => recorder.failed(n, failure),
                 _ => recorder.end(n, line::COMPLETE, None),
@@ -224,7 +260,7 @@ impl Stream for RecordedBody {
 impl Drop for RecordedBody {
     fn drop(&mut self) {
         if !self.open.ended {
-            self.open.recorder.data(self.open.n, &self.filter.finish());
+            self.finish();
         }
     }
 }

@@ -39,6 +39,30 @@ impl Secrets {
         String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned()
     }
 
+    /// Returns whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
+    /// Returns where they stand, and where one may begin that goes on behind the end.
+    pub(super) fn found(&self, bytes: &[u8]) -> (Vec<(usize, usize)>, Option<usize>) {
+        let (mut found, mut at) = (Vec::new(), 0);
+        while at < bytes.len() {
+            let here = &bytes[at..];
+            if !self.first.contains(&here[0]) {
+                at += 1;
+            } else if let Some(form) = self.forms.iter().find(|form| here.starts_with(form)) {
+                found.push((at, at + form.len()));
+                at += form.len();
+            } else if self.forms.iter().any(|form| form.starts_with(here)) {
+                return (found, Some(at));
+            } else {
+                at += 1;
+            }
+        }
+        (found, None)
+    }
+
     /// Writes the bytes without secrets to `out`; returns how many were dealt with. If more may come, what may be
     /// the beginning of a secret waits.
     fn scan(&self, bytes: &[u8], rest: Rest, out: &mut Vec<u8>) -> usize {

@@ -162,8 +162,7 @@ async fn what_is_written() {
     {"type":"prompt","ms":0,"text":"hi, my key is [REDACTED]"}
     {"type":"request","ms":0,"n":1,"method":"POST","url":"http://api.test/v1/messages","body":{"model":"claude-haiku-4-5","max_tokens":64000,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}]}}
     {"type":"answer","ms":0,"n":1,"status":200,"url":"","headers":{"content-type":"text/event-stream; charset=utf-8","request-id":"[REDACTED]"}}
-    {"type":"data","ms":0,"n":1,"text":"data: {\"type\":\"error\",\"error\":{\"type\":\"x\",\"message\":\"not "}
-    {"type":"data","ms":0,"n":1,"text":"[REDACTED]\"}}\n\n"}
+    {"type":"data","ms":0,"n":1,"text":"data: {\"type\":\"error\",\"error\":{\"type\":\"x\",\"message\":\"not [REDACTED]\"}}\n\n"}
     {"type":"end","ms":0,"n":1,"how":"cancelled"}
     "#);
 }

@@ -1,8 +1,9 @@
 //! Where a replay leaves its recording, files that cannot be used, flags that do not fit, and secrets.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::{TEST_KEY, TestEnv};
+use zori_testkit::reply::Reply;
 use zori_testkit::server::ModelServer;
 
 use super::offline;
@@ -238,4 +239,47 @@ fn no_key_gets_in() {
     let second = world.run(&["exec", "--no-save", "--replay", "r.jsonl"]);
     assert_eq!(second.code(), Some(3), "{second}");
     assert_eq!(second.stdout(), "Is it [REDACTED]?\n");
+}
+
+/// A key that the model spells over several events of its answer is in none of them whole, and gets into no recording all the same: not from its words, not
+/// from a call. The replay puts together what is left.
+#[test]
+fn no_key_gets_in_piece_by_piece() {
+    let spelled: String = TEST_KEY.chars().map(|letter| format!("{letter} ")).collect();
+    // Each word is an event of its own; the blanks go.
+    let text = anthropic::text(&format!("Is it {spelled}now?")).sse();
+    let text = TEST_KEY.chars().fold(text, |sse, letter| {
+        sse.replace(&format!("\"text\":\"{letter} \""), &format!("\"text\":\"{letter}\""))
+    });
+    // A call's input comes in two halves, and the key is across them.
+    let call =
+        anthropic::tool_use("t1", "bash", json!({"command": format!("echo {TEST_KEY} a b c d e f")})).sse();
+    assert!(!text.contains(TEST_KEY) && !call.contains(TEST_KEY), "{text}{call}");
+    let (mut world, server) =
+        with_model([Reply::sse(text), Reply::sse(call).chunks_of(11), anthropic::text("Done.").into()]);
+    world.run(&["exec", "-p", "one", "--record", "words.jsonl"]).success();
+    world.run(&["exec", "-p", "two", "--record", "call.jsonl"]).success();
+    assert!(server.request(2).conversation().contains(TEST_KEY), "the model sees what was said");
+    for file in ["words.jsonl", "call.jsonl"] {
+        let recorded = world.read(file);
+        let whole: String = recorded
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"))
+            .filter_map(|line| line["text"].as_str().map(str::to_owned))
+            .collect();
+        let pieces = ["text", "partial_json"].map(|name| {
+            let said = whole.lines().filter_map(|line| line.strip_prefix("data: "));
+            let events = said.filter_map(|data| serde_json::from_str::<Value>(data).ok());
+            events.filter_map(|event| event["delta"][name].as_str().map(str::to_owned)).collect::<String>()
+        });
+        let wanted = match file {
+            "words.jsonl" => ["Is it [REDACTED]now?", ""],
+            _ => ["Done.", r#"{"command":"echo [REDACTED] a b c d e f"}"#],
+        };
+        assert_eq!(pieces, wanted, "{file}");
+        assert!(!recorded.contains(TEST_KEY), "{recorded}");
+    }
+    offline(&mut world);
+    let again = world.run(&["exec", "--no-save", "--replay", "words.jsonl"]).success();
+    assert_eq!(again.stdout(), "Is it [REDACTED]now?\n");
 }
