@@ -464,7 +464,7 @@ impl Chat<'_, '_> {
     /// Runs one turn. Errors are shown by the renderer and do not end the chat (EXIT-3). Returns the exit code it would
     /// lead to.
     fn turn(&mut self, text: String) -> Exit {
-        let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None };
+        let prompt = Prompt { text, images: std::mem::take(&mut self.attached), uuid: None, scheduled: None };
         let prompt = self.cells_before_turn(prompt);
         let end = self.plain.turn(prompt, &self.signals);
         self.keep_title();

@@ -87,6 +87,8 @@ pub enum TurnEvent {
         images: Vec<Image>,
         /// The name a client knows it by.
         uuid: Option<Arc<str>>,
+        /// The scheduled job that sent it; `None`: somebody typed it.
+        scheduled: Option<Arc<str>>,
     },
     /// Text was added to the running turn: steering by the user, or a request to continue a reply that was cut off.
     Steered {

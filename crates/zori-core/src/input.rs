@@ -63,11 +63,13 @@ pub struct Prompt {
     pub images: Vec<Image>,
     /// The name a client knows it by; files can be put back to before it (UNDO-42).
     pub uuid: Option<String>,
+    /// The scheduled job that sends it; `None`: somebody typed it.
+    pub scheduled: Option<String>,
 }
 
 impl<T: Into<String>> From<T> for Prompt {
     fn from(text: T) -> Self {
-        Self { text: text.into(), images: Vec::new(), uuid: None }
+        Self { text: text.into(), images: Vec::new(), uuid: None, scheduled: None }
     }
 }
 

@@ -150,12 +150,16 @@ impl<'e, 'i, S: Sink + 'static> Turn<'e, 'i, S> {
 
     /// Adds the prompt to the conversation, with the texts of hooks.
     async fn push_prompt(&mut self, prompt: Prompt) -> Result<(), TurnAbort> {
-        let Prompt { text, images, uuid } = prompt;
+        let Prompt { text, images, uuid, scheduled } = prompt;
         if let (Some(checkpoints), None) = (&self.engine.shared.checkpoints, &self.engine.kind) {
             checkpoints.start_turn();
         }
-        let uuid = uuid.map(Into::into);
-        self.emit(TurnEvent::TurnStarted { prompt: text.as_str().into(), images: images.clone(), uuid });
+        self.emit(TurnEvent::TurnStarted {
+            prompt: text.as_str().into(),
+            images: images.clone(),
+            uuid: uuid.map(Into::into),
+            scheduled: scheduled.map(Into::into),
+        });
         if let Some(text) = self.engine.refused_prompt.take() {
             self.engine.attached.clear();
             return Err(TurnAbort::Limit(LimitReached { kind: LimitKind::Prompt, text }));

@@ -51,6 +51,8 @@ pub struct JsonlRenderer {
     turn: Option<Open>,
     /// What the engine said about the end of this turn.
     why: Option<String>,
+    /// The scheduled job that sent the prompt of this turn.
+    scheduled: Option<Arc<str>>,
     /// The session, where it is saved.
     saved: Option<SessionId>,
     /// Whether the session began with this run.
@@ -64,7 +66,17 @@ pub type TurnValue = Arc<dyn Fn(&TurnSummary) -> Option<Box<RawValue>> + Send + 
 impl JsonlRenderer {
     /// Returns a renderer. What the redactor finds is in no event; the assistant's own words are (D-14).
     pub fn new(events: EventWriter, redactor: Redactor, questions: Questions) -> Self {
-        Self { events, redactor, questions, turn: None, why: None, saved: None, is_new: false, value: None }
+        Self {
+            events,
+            redactor,
+            questions,
+            turn: None,
+            why: None,
+            scheduled: None,
+            saved: None,
+            is_new: false,
+            value: None,
+        }
     }
 
     /// Tells the value of each turn with what it cost.
@@ -101,7 +113,9 @@ impl JsonlRenderer {
         });
         let Some(turn) = self.turn.take() else { return Ok(()) };
         let value = self.value.as_ref().and_then(|value| value(summary));
-        let cost = Cost::of(summary, self.saved.as_ref().map(SessionId::as_str)).with_value(value.as_deref());
+        let cost = Cost::of(summary, self.saved.as_ref().map(SessionId::as_str))
+            .sent_by(self.scheduled.as_deref())
+            .with_value(value.as_deref());
         turn.end(&self.events, error, cost)
     }
 }
@@ -156,8 +170,9 @@ impl Renderer for JsonlRenderer {
                 self.is_new = facts.resumed_messages == 0;
                 Ok(())
             }
-            EventKind::Turn(TurnEvent::TurnStarted { .. }) => {
+            EventKind::Turn(TurnEvent::TurnStarted { scheduled, .. }) => {
                 self.why = None;
+                self.scheduled = scheduled.clone();
                 // Every turn is ended by an event, but an answer is closed even if one were not.
                 match self.turn.replace(Open::new()) {
                     Some(turn) => turn.end_answer(&self.events),

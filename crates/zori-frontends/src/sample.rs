@@ -45,7 +45,7 @@ pub(crate) fn session(saving: Saving) -> Event {
 }
 
 pub(crate) fn prompt() -> Event {
-    event(TurnEvent::TurnStarted { prompt: "p".into(), images: Vec::new(), uuid: None })
+    event(TurnEvent::TurnStarted { prompt: "p".into(), images: Vec::new(), uuid: None, scheduled: None })
 }
 
 pub(crate) fn begun() -> Event {

@@ -310,6 +310,7 @@ impl Host {
         )
         .with_extensions(settings.extensions.clone())
         .recalling(recall)
+        .scheduled_before(opened.scheduled)
         .telling(settings.permission.told.clone())
         .beside(settings.background.clone()))
     }

@@ -57,6 +57,8 @@ pub struct Session {
     client_tools: mcp::ClientTools,
     tools_changed: bool,
     recall: Option<AutoRecall>,
+    /// The prompts that scheduled jobs had sent when it was opened, each with the name of its job.
+    scheduled: Vec<(String, String)>,
     background: Option<OpenSession>,
     /// Who is told what the tools may do.
     told: Option<TellRights>,
@@ -133,6 +135,7 @@ impl Session {
             client_tools: mcp::ClientTools::default(),
             tools_changed: false,
             recall: None,
+            scheduled: Vec::new(),
             background: None,
             told: None,
         }
@@ -155,6 +158,12 @@ impl Session {
     /// Lets what fits a prompt of earlier sessions go with it.
     pub(crate) fn recalling(mut self, recall: Option<AutoRecall>) -> Self {
         self.recall = recall;
+        self
+    }
+
+    /// Tells which prompts scheduled jobs sent before it was opened.
+    pub(crate) fn scheduled_before(mut self, prompts: Vec<(String, String)>) -> Self {
+        self.scheduled = prompts;
         self
     }
 
@@ -418,6 +427,11 @@ impl Session {
     /// Returns the conversation as it would be sent.
     pub fn messages(&self) -> &[Arc<Message>] {
         self.engine.messages()
+    }
+
+    /// Returns the scheduled job that sent a prompt of before; `None`: somebody typed it.
+    pub fn scheduled(&self, prompt: &str) -> Option<&str> {
+        self.scheduled.iter().find(|(text, _)| text == prompt).map(|(_, job)| job.as_str())
     }
 
     /// Returns what the session has come to.

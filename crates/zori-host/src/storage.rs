@@ -36,12 +36,22 @@ pub struct OpenedSession {
     pub(crate) log: Option<Box<dyn Log>>,
     /// How many prompts it has had.
     pub(crate) turns: u32,
+    /// The prompts that scheduled jobs sent, each with the name of its job.
+    pub(crate) scheduled: Vec<(String, String)>,
 }
 
 impl OpenedSession {
     /// Returns a new session that is not saved.
     pub fn unsaved(id: SessionId) -> Self {
-        Self { id, history: Vec::new(), replaced: Vec::new(), replies: 0, log: None, turns: 0 }
+        Self {
+            id,
+            history: Vec::new(),
+            replaced: Vec::new(),
+            replies: 0,
+            log: None,
+            turns: 0,
+            scheduled: Vec::new(),
+        }
     }
 
     /// Returns a session that is not saved and goes on from what was said in another one, whose last turn was given up. Of that turn stays what is
@@ -113,20 +123,20 @@ pub(crate) fn open(
         notices.push(Notice::Warning(text));
     }
     let unreadable = |source| HostError::Unreadable { id: id.clone(), source };
-    let (history, replaced, replies, turns) = match sessions.load(&id).map_err(unreadable)? {
+    let (history, replaced, replies, turns, scheduled) = match sessions.load(&id).map_err(unreadable)? {
         Some(loaded) => {
             let warnings =
                 damage_warning(&id, &loaded.damage).into_iter().chain(left_out(&id, loaded.left_out));
             notices.extend(warnings.map(Notice::Warning));
-            (loaded.history, loaded.replaced, loaded.replies, loaded.prompts)
+            (loaded.history, loaded.replaced, loaded.replies, loaded.prompts, loaded.scheduled)
         }
         None => {
             notices.push(Notice::Warning(format!("Session '{id}' does not exist yet; starting it")));
-            (Vec::new(), Vec::new(), 0, 0)
+            (Vec::new(), Vec::new(), 0, 0, Vec::new())
         }
     };
     let log = lock.map(|lock| log(&id, Some(lock)));
-    Ok(OpenedSession { id, history, replaced, replies, log, turns })
+    Ok(OpenedSession { id, history, replaced, replies, log, turns, scheduled })
 }
 
 /// Says which lines of a session could not be read (LOG-3).

@@ -94,6 +94,8 @@ pub struct PromptArgs {
     pub dash: bool,
     /// `--image`, in the order given.
     pub images: Vec<String>,
+    /// `--scheduled`.
+    pub scheduled: Option<String>,
     /// `--system-prompt`.
     pub system: Option<String>,
     /// `--system-prompt-file`.
@@ -308,6 +310,7 @@ impl LowArgs {
                 file: text(&INPUT_FILE),
                 dash: word == Some("-"),
                 images: args.all(&flags::IMAGE).to_vec(),
+                scheduled: text(&flags::SCHEDULED),
                 system: text(&flags::SYSTEM_PROMPT),
                 system_file: text(&claude::SYSTEM_PROMPT_FILE),
                 append_system: text(&claude::APPEND_SYSTEM_PROMPT),

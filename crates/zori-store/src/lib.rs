@@ -42,7 +42,7 @@ pub use overview::{SessionOverview, title};
 pub use project::{project_dir, project_root};
 pub use record::{Meta, Record, RecordKind, ReplyEnd};
 pub use repair::repair;
-pub use transcript::{transcript, transcript_block};
+pub use transcript::{prompt_title, transcript, transcript_block};
 pub use turns::{SessionTurn, turns};
 pub use views::views_since_undo;
 pub use writer::{Durability, NewSession, SessionWriter};

@@ -98,6 +98,8 @@ pub struct LoadedSession {
     pub replies: u64,
     /// How many prompts there are; the next turn is numbered on from it.
     pub prompts: u32,
+    /// The prompts that scheduled jobs sent, each with the name of its job.
+    pub scheduled: Vec<(String, String)>,
     /// What could not be read.
     pub damage: Damage,
     /// How many records of the conversation were left out because no provider accepts that much.
@@ -124,6 +126,7 @@ impl LoadedSession {
     fn read_up_to(mut records: Records, limit: usize, most: u64) -> Result<Self, StoreError> {
         let (mut meta, mut usage, mut left_out) = (None, Usage::default(), 0);
         let (mut replies, mut read, mut prompts) = (0, 0, 0);
+        let mut scheduled = Vec::new();
         let mut kept: VecDeque<(usize, Record)> = VecDeque::new();
         let (mut size, mut floor) = (0, 0_usize);
         while read < most
@@ -136,6 +139,9 @@ impl LoadedSession {
                 replies += u64::from(!matches!(record.kind, RecordKind::Compacted { .. }));
             }
             prompts += u32::from(record.begins_turn());
+            if let RecordKind::Message { text, scheduled: Some(job), .. } = &record.kind {
+                scheduled.push((text.clone(), job.clone()));
+            }
             if let RecordKind::Meta(found) = record.kind {
                 meta.get_or_insert(found);
                 continue;
@@ -154,7 +160,17 @@ impl LoadedSession {
             }
         }
         let Views { history, replaced } = views(kept.into_iter().map(|(_, record)| record));
-        Ok(Self { meta, history, replaced, usage, replies, prompts, damage: records.damage, left_out })
+        Ok(Self {
+            meta,
+            history,
+            replaced,
+            usage,
+            replies,
+            prompts,
+            scheduled,
+            damage: records.damage,
+            left_out,
+        })
     }
 }
 

@@ -53,6 +53,8 @@ pub enum RecordKind {
         images: Vec<Image>,
         /// The name a client knows a prompt by.
         uuid: Option<String>,
+        /// The scheduled job that sent a prompt; `None`: somebody typed it.
+        scheduled: Option<String>,
     },
     /// Reasoning of the model.
     Reasoning(Thinking),

@@ -29,7 +29,7 @@ pub(crate) fn event(kind: impl Into<EventKind>) -> Event {
 }
 
 pub(crate) fn prompt(text: &str) -> Event {
-    event(TurnEvent::TurnStarted { prompt: text.into(), images: Vec::new(), uuid: None })
+    event(TurnEvent::TurnStarted { prompt: text.into(), images: Vec::new(), uuid: None, scheduled: None })
 }
 
 pub(crate) fn reply(blocks: Vec<Block>, stop: Option<StopReason>) -> Event {

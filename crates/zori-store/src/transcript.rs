@@ -15,8 +15,8 @@ pub fn transcript<'a>(records: impl IntoIterator<Item = &'a Record>) -> String {
 pub fn transcript_block(record: &Record) -> Option<String> {
     Some(match &record.kind {
         RecordKind::Meta(meta) => format!("### Session (schema v{})\n", meta.schema_version),
-        RecordKind::Message { role: Role::User, text, images, .. } => {
-            block("You", &with_images(images, text))
+        RecordKind::Message { role: Role::User, text, images, scheduled, .. } => {
+            block(&prompt_title(scheduled.as_deref()), &with_images(images, text))
         }
         RecordKind::Message { role: Role::Assistant, text, .. } => {
             block(if record.discarded { "Assistant (discarded)" } else { "Assistant" }, text)
@@ -50,6 +50,14 @@ pub fn transcript_block(record: &Record) -> Option<String> {
         }
         RecordKind::Notice { code, text } => block(&format!("Notice: {}", text::one_line(code)), text),
     })
+}
+
+/// Returns who sent a prompt: the person, or a scheduled job.
+pub fn prompt_title(scheduled: Option<&str>) -> String {
+    match scheduled {
+        Some(job) => format!("Scheduled job `{}`", text::one_line(job)),
+        None => "You".to_owned(),
+    }
 }
 
 /// How many characters of a result are shown.
@@ -91,6 +99,7 @@ mod tests {
         let shown = show(&[
             r#"{"type":"meta","schema_version":1,"ts":""}"#,
             r#"{"type":"message","role":"user","text":"Read it,\nplease.\n"}"#,
+            r#"{"type":"message","role":"user","text":"Look.","scheduled":"da\u001bwn"}"#,
             r#"{"type":"reasoning","text":"Easy."}"#,
             r#"{"type":"reasoning","replay":{"provider":"p","block":1}}"#,
             r#"{"type":"message","role":"assistant","text":"I \u001b[31mread."}"#,
@@ -110,6 +119,9 @@ mod tests {
 ### You
 Read it,
 please.
+
+### Scheduled job `da\\x1bwn`
+Look.
 
 ### Reasoning
 Easy.

@@ -105,6 +105,7 @@ fn records_of(message: Message) -> impl Iterator<Item = Record> {
                 within_turn: false,
                 images: Vec::new(),
                 uuid: None,
+                scheduled: None,
             },
             Block::Image(image) => RecordKind::Message {
                 role,
@@ -113,6 +114,7 @@ fn records_of(message: Message) -> impl Iterator<Item = Record> {
                 within_turn: false,
                 images: vec![image],
                 uuid: None,
+                scheduled: None,
             },
             Block::Thinking(thinking) => RecordKind::Reasoning(thinking),
             Block::ToolCall(call) => RecordKind::ToolUse(call),

@@ -241,6 +241,15 @@ impl Transcript {
         self.add(Box::new(UserCell::new(text)), None, Group::User);
     }
 
+    /// Adds a prompt, and before it who sent it, where nobody typed it.
+    pub fn prompt(&mut self, text: &str, scheduled: Option<&str>) {
+        if let Some(job) = scheduled {
+            self.settle();
+            self.notice(NoticeLevel::Info, &format!("Sent by the scheduled job `{job}`, typed by nobody:"));
+        }
+        self.user(text);
+    }
+
     /// Adds an answer that is complete.
     pub fn answer(&mut self, text: &str) {
         let text: Arc<str> = text.into();
@@ -315,9 +324,9 @@ impl Transcript {
 
     fn turn(&mut self, event: &TurnEvent) {
         match event {
-            TurnEvent::TurnStarted { prompt, images, .. } => {
+            TurnEvent::TurnStarted { prompt, images, scheduled, .. } => {
                 let images: String = images.iter().map(|image| format!(" {image}")).collect();
-                self.user(&format!("{prompt}{images}"));
+                self.prompt(&format!("{prompt}{images}"), scheduled.as_deref());
             }
             TurnEvent::Steered { text } => self.user(text),
             TurnEvent::HookContext { .. } | TurnEvent::Interrupted | TurnEvent::Error { .. } => {}

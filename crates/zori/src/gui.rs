@@ -112,7 +112,10 @@ fn serve(
     let mirror = history::Mirror::of(&host.settings);
     let mut served = GuiRun { session, peer, signals, frames, mirror };
     let ended = match prompt {
-        Some(prompt) => Ok(served.turn(prompt.into(), cx.ui)),
+        Some(prompt) => {
+            let prompt = Prompt { scheduled: args.prompt.scheduled.clone(), ..prompt.into() };
+            Ok(served.turn(prompt, cx.ui))
+        }
         None => served.follow(cx),
     };
     signals.leave();

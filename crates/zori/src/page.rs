@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use zori_core::message::{Role, ToolInput};
 use zori_core::text;
 use zori_core::usage::Usage;
-use zori_store::{Record, RecordKind};
+use zori_store::{Record, RecordKind, prompt_title};
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -68,9 +68,9 @@ impl Facts {
 pub fn article(record: &Record) -> String {
     match &record.kind {
         RecordKind::Meta(_) => String::new(),
-        RecordKind::Message { role: Role::User, text, images, .. } => {
+        RecordKind::Message { role: Role::User, text, images, scheduled, .. } => {
             let shown: String = images.iter().map(|image| format!("{image}\n")).collect();
-            message("user", "You", &record.ts, &(shown + text))
+            message("user", &escape(&prompt_title(scheduled.as_deref())), &record.ts, &(shown + text))
         }
         RecordKind::Message { role: Role::Assistant, text, .. } => {
             message("assistant", "Assistant", &record.ts, text)

@@ -96,7 +96,8 @@ fn talk(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
             };
             let viewer = Viewer { facts: start.settings.model.facts, model: &start.settings.model.name };
             let images = attachment::load_all(&args.prompt.images, viewer)?;
-            Some(Prompt { text: prompt::gather(sources, &signals, cx.ui)?, images, uuid: None })
+            let text = prompt::gather(sources, &signals, cx.ui)?;
+            Some(Prompt { text, images, uuid: None, scheduled: args.prompt.scheduled.clone() })
         }
     };
     let writing = if output == "stream-json" { FrameMode::All } else { FrameMode::LastOnly };

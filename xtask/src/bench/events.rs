@@ -34,6 +34,7 @@ pub fn events(_: &Bench) -> Result<Vec<Figure>> {
         prompt: "p".into(),
         images: Vec::new(),
         uuid: None,
+        scheduled: None,
     }))?;
     let word = event(MessageEvent::AssistantDelta { text: "word ".to_owned() });
     let output = ToolOutput::success(&format!(r#"{{"stdout":"{}","stderr":""}}"#, "a line\\n".repeat(512)));

@@ -77,7 +77,7 @@ pub fn recall(transcript: &mut Transcript, session: &Session, redactor: &Redacto
                 (Block::Text(text), Role::User) if !text.trim().is_empty() && !said => {
                     said = is_prompt(message);
                     if said {
-                        transcript.user(text);
+                        transcript.prompt(text, session.scheduled(text));
                     }
                 }
                 (Block::Text(text), Role::Assistant) if !text.trim().is_empty() => transcript.answer(text),

@@ -31,6 +31,8 @@ pub(super) struct Cost<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    scheduled: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     structured_output: Option<&'a RawValue>,
 }
 
@@ -48,8 +50,14 @@ impl<'a> Cost<'a> {
             cache_read_tokens: usage.cache_read,
             estimated_usd: cost.map(|cost| cost.0 as f64 / 1e6),
             session_id,
+            scheduled: None,
             structured_output: None,
         }
+    }
+
+    /// Adds the scheduled job that sent the prompt.
+    pub(super) fn sent_by(self, scheduled: Option<&'a str>) -> Self {
+        Self { scheduled, ..self }
     }
 
     /// Adds the value that was asked for.

@@ -106,7 +106,7 @@ fn take(
         In::Recording { .. } => return Err("a second beginning".to_owned()),
         In::Prompt { text, images } => {
             let images = images.iter().map(|image| read_image(image)).collect::<Result<_, _>>()?;
-            prompts.push(Prompt { text, images, uuid: None });
+            prompts.push(Prompt { text, images, uuid: None, scheduled: None });
         }
         In::Request { n, method, url, body, text } => {
             let method = match method.as_str() {

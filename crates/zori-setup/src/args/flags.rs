@@ -33,6 +33,15 @@ pub const GOAL: Flag = Flag::valued("goal", "TEXT", Kind::Text, "What is to be d
 pub const IMAGE: Flag =
     Flag::valued("image", "FILE", Kind::Text, "Show the model an image with the prompt; may be repeated")
         .many();
+/// `--scheduled`.
+pub const SCHEDULED: Flag = Flag::valued(
+    "scheduled",
+    "JOB",
+    Kind::Text,
+    "Note that this job of `schedule` sends the prompt, and nobody typed it",
+)
+.max_length(200)
+.rare();
 /// `--record`.
 pub const RECORD: Flag = Flag::valued(
     "record",
@@ -89,6 +98,7 @@ pub const FORK_SESSION: Flag =
 pub const WITH_PROMPT: &[Flag] = &[
     PROMPT,
     IMAGE,
+    SCHEDULED,
     CONTINUE,
     RESUME,
     FORK_SESSION,

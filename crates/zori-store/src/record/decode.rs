@@ -122,6 +122,7 @@ struct MessageIn<'a> {
     #[serde(default)]
     within_turn: bool,
     uuid: Option<String>,
+    scheduled: Option<String>,
     #[serde(borrow, default)]
     images: Option<&'a RawValue>,
 }
@@ -291,6 +292,7 @@ impl MessageIn<'_> {
             within_turn: self.within_turn,
             images: images(self.images),
             uuid: self.uuid,
+            scheduled: self.scheduled,
         };
         let discarded = self.discarded;
         Ok(Record { ts: self.ts, reply_end: reply_end(self.model, self.usage), discarded, kind })

@@ -31,11 +31,15 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
     }
     let ts = event.at.rfc3339();
     match &event.kind {
-        EventKind::Turn(TurnEvent::TurnStarted { prompt, images, uuid }) => {
-            vec![user(prompt, images, uuid.as_deref(), false, &ts)]
+        EventKind::Turn(TurnEvent::TurnStarted { prompt, images, uuid, scheduled }) => {
+            let told =
+                MessageOut { uuid: uuid.as_deref(), scheduled: scheduled.as_deref(), ..user(prompt, &ts) };
+            vec![line(&MessageOut { images: images.iter().map(ImageOut::from).collect(), ..told })]
         }
         EventKind::Turn(TurnEvent::Steered { text })
-        | EventKind::Turn(TurnEvent::HookContext { text, .. }) => vec![user(text, &[], None, true, &ts)],
+        | EventKind::Turn(TurnEvent::HookContext { text, .. }) => {
+            vec![line(&MessageOut { within_turn: Some(true), ..user(text, &ts) })]
+        }
         EventKind::Message(MessageEvent::MessageFinished(reply)) => reply_lines(reply, &ts),
         EventKind::Tool(ToolEvent::ToolFinished(done)) => vec![tool_result(&done.call, &done.output, &ts)],
         EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by }) => {
@@ -115,6 +119,8 @@ struct MessageOut<'a> {
     within_turn: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     uuid: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheduled: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<ImageOut>,
 }
@@ -302,9 +308,9 @@ impl From<Usage> for UsageOut {
     }
 }
 
-/// `within_turn`: it begins no turn, but was added to one that ran.
-fn user(text: &str, images: &[Image], uuid: Option<&str>, within_turn: bool, ts: &str) -> Vec<u8> {
-    line(&MessageOut {
+/// Returns the line of a prompt that has nothing but its text.
+fn user<'a>(text: &'a str, ts: &'a str) -> MessageOut<'a> {
+    MessageOut {
         r#type: "message",
         role: "user",
         text,
@@ -313,10 +319,11 @@ fn user(text: &str, images: &[Image], uuid: Option<&str>, within_turn: bool, ts:
         usage: None,
         partial: None,
         discarded: None,
-        within_turn: within_turn.then_some(true),
-        uuid,
-        images: images.iter().map(ImageOut::from).collect(),
-    })
+        within_turn: None,
+        uuid: None,
+        scheduled: None,
+        images: Vec::new(),
+    }
 }
 
 /// The blocks in stream order (L-2); the last of them carries model and usage.
@@ -338,6 +345,7 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
                 discarded: reply.discarded.then_some(true),
                 within_turn: None,
                 uuid: None,
+                scheduled: None,
                 images: Vec::new(),
             }),
             Block::Thinking(Thinking { replay: Some(state), .. }) if state.is_state => {

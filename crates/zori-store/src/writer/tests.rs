@@ -494,6 +494,7 @@ fn images_come_back_as_they_went() {
         prompt: "what?".into(),
         images: images.clone(),
         uuid: None,
+        scheduled: None,
     });
     let output = ToolOutput { images: images.clone(), ..ToolOutput::success("{}") };
     for event in [

@@ -118,7 +118,7 @@ impl Buffer {
     /// Returns the text with its images.
     pub fn prompt(&self) -> Prompt {
         let images = self.text.chars().filter_map(|c| self.atom(c)?.image.clone()).collect();
-        Prompt { text: self.text(), images, uuid: None }
+        Prompt { text: self.text(), images, uuid: None, scheduled: None }
     }
 
     /// Returns the same with a dot for every character, for what must not be read.

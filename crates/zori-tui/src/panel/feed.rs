@@ -147,7 +147,10 @@ impl Feed {
 
     fn turn(&mut self, event: &TurnEvent) {
         match event {
-            TurnEvent::TurnStarted { prompt, .. } => self.add(Tag::User, prompt),
+            TurnEvent::TurnStarted { prompt, scheduled: None, .. } => self.add(Tag::User, prompt),
+            TurnEvent::TurnStarted { prompt, scheduled: Some(job), .. } => {
+                self.add(Tag::User, &format!("scheduled job `{job}`: {prompt}"));
+            }
             TurnEvent::Steered { text } => self.add(Tag::User, text),
             TurnEvent::HookContext { event, .. } => self.add(Tag::Event, &format!("hook {event:?}")),
             TurnEvent::Interrupted => self.flush(),

@@ -135,6 +135,7 @@ impl Chat {
             prompt: prompt.into(),
             images: Vec::new(),
             uuid: None,
+            scheduled: None,
         }))
         .event(EventKind::Message(MessageEvent::RequestStarted))
     }

@@ -150,8 +150,15 @@ fn one_prompt(args: &Args, _: &AbsPath) -> Vec<Issue> {
         Issue::new("--idempotency-key", IssueCode::ConflictingArguments, message)
             .suggest("leave it out, or ask for `--output json`")
     });
+    let unsent =
+        args.has(&flags::SCHEDULED) && !args.has(&flags::PROMPT) && args.text(&flags::DASH).is_none();
+    let unsent = unsent.then(|| {
+        let message = "`--scheduled` is about one prompt, and there is none";
+        Issue::new("--scheduled", IssueCode::ConflictingArguments, message)
+            .suggest("give the prompt with `-p TEXT`")
+    });
     let tools = if speaks { Vec::new() } else { prompt_options::unknown_tools(args) };
-    other.map(issue).into_iter().chain(twice).chain(alone).chain(once).chain(tools).collect()
+    other.map(issue).into_iter().chain(twice).chain(alone).chain(once).chain(unsent).chain(tools).collect()
 }
 
 /// Returns whether the call asks for events.
@@ -211,7 +218,7 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
                 Some(text) => text,
                 None => gather(cx, args, &signals)?,
             };
-            vec![Prompt { text, images, uuid: None }]
+            vec![Prompt { text, images, uuid: None, scheduled: args.prompt.scheduled.clone() }]
         }
     };
     if !run.guidelines.is_empty() {
@@ -226,7 +233,7 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
     let schedule = prepared.host.settings.schedule.as_ref().filter(|schedule| schedule.always);
     let scheduler = schedule.and_then(|schedule| {
         let workers = Workers::new(run.bare, &cx.app, cx.ui);
-        Scheduler::start(cx, &workers, Some(schedule))
+        Scheduler::start(cx, &workers, schedule.into())
     });
     let parts = wanted.clone();
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {

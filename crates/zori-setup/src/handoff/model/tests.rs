@@ -19,6 +19,7 @@ fn said(role: Role, text: &str) -> Record {
         within_turn: false,
         images: Vec::new(),
         uuid: None,
+        scheduled: None,
     };
     Record { ts: String::new(), reply_end: None, discarded: false, kind }
 }
