@@ -49,6 +49,7 @@ use zori_setup::error::SESSION_NOT_FOUND;
 use zori_setup::model_choice;
 use zori_setup::outcome;
 use zori_setup::preferences::{self, Channel};
+use zori_setup::schedule::Jobs;
 use zori_setup::settings::{RunSettings, Settings, missing_key};
 use zori_setup::signals::Signals;
 use zori_setup::terminal;
@@ -200,11 +201,12 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     exit
 }
 
-/// Starts what runs the jobs of the project while the chat is open, where it has some.
+/// Starts what runs the jobs of the project while the chat is open.
 fn scheduler(cx: &mut AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Option<Scheduler> {
-    let schedule = prepared.host.settings.schedule.as_ref()?;
+    let base = run.base.as_ref().filter(|_| run.may_run_jobs)?;
+    let jobs = Jobs::of(base, &prepared.host.settings.workspace.root, &cx.app.env);
     let workers = Workers::new(run.bare, &cx.app, cx.ui);
-    Scheduler::start(cx, &workers, Some(schedule))
+    Scheduler::start(cx, &workers, jobs)
 }
 
 /// Opens the panel.

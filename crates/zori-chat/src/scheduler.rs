@@ -3,19 +3,25 @@
 //!
 //! A run is `exec` in a process of its own, in the mode of the job and with nobody to ask; `schedule run` runs jobs in the same way.
 
+mod bell;
+
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command as Process, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zori_core::time::Clock as _;
-use zori_host::{MemoryPlace, ScheduleSettings, SystemClock};
+use zori_host::{MemoryPlace, SystemClock};
 use zori_index::{Claim, IndexError};
 
+use bell::{Bell, Woken};
 use zori_setup::agent_cx::AgentCx;
+use zori_setup::schedule::Jobs;
 use zori_setup::workers::{Need, Worker, Workers};
 
 const WORKER: Worker = Worker { name: "scheduler", need: Need::UnlessBare };
@@ -29,35 +35,33 @@ const TICK: Duration = Duration::from_millis(200);
 /// How long the end of a session waits for the worker.
 const GOODBYE: Duration = Duration::from_millis(250);
 
-/// The worker of an open chat. It stops with it.
+/// The worker of an open chat. It waits for the first job, and stops with the chat.
 pub struct Scheduler {
     /// Dropped to stop it.
-    stop: Option<Sender<()>>,
+    stop: Option<UnixStream>,
     over: Receiver<()>,
     /// What is to be told of runs.
     pub told: Option<UnboundedReceiver<String>>,
 }
 
 impl Scheduler {
-    /// Starts it where the project has scheduled something and nothing forbids it.
-    pub fn start(cx: &AgentCx<'_>, workers: &Workers, schedule: Option<&ScheduleSettings>) -> Option<Self> {
-        let place = schedule?.place.clone();
+    /// Starts it, unless something forbids it. It runs from the first job on that the project has, whoever adds it.
+    pub fn start(cx: &AgentCx<'_>, workers: &Workers, Jobs { place, marker }: Jobs) -> Option<Self> {
         let program = cx.app.env.executable().ok()?;
-        let (stop, stopped) = channel();
+        let (bell, stop) = Bell::new(marker).ok()?;
+        let bell = Arc::new(Mutex::new(bell));
         let (told, telling) = unbounded_channel();
         let (ended, over) = channel();
         let runner =
             Runner { program, profile: cx.profile.name, place, talk: Talk::Nowhere, patience: GOODBYE / 2 };
+        let waiting = bell.clone();
         let worker = move || {
             let _ended: Sender<()> = ended;
-            runner.work(&stopped, &told);
+            runner.work(&mut locked(&bell), &told);
         };
         // A thread that cannot be started is a chat without a schedule; `schedule run` says what is due.
-        matches!(workers.spawn(WORKER, worker), Ok(Some(_))).then_some(Self {
-            stop: Some(stop),
-            over,
-            told: Some(telling),
-        })
+        let started = workers.spawn_if_due(WORKER, move || first_job(&mut locked(&waiting)), worker);
+        matches!(started, Ok(Some(_))).then_some(Self { stop: Some(stop), over, told: Some(telling) })
     }
 }
 
@@ -65,6 +69,22 @@ impl Drop for Scheduler {
     fn drop(&mut self) {
         self.stop = None;
         let _ = self.over.recv_timeout(GOODBYE);
+    }
+}
+
+fn locked(bell: &Mutex<Bell>) -> MutexGuard<'_, Bell> {
+    bell.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits for the first job of the project; returns whether there is one.
+fn first_job(bell: &mut Bell) -> bool {
+    loop {
+        if bell.noted() {
+            return true;
+        }
+        if bell.wait(None) == Woken::Stopped {
+            return false;
+        }
     }
 }
 
@@ -94,44 +114,57 @@ pub enum Waited {
 }
 
 impl Runner {
-    fn work(&self, stopped: &Receiver<()>, told: &UnboundedSender<String>) {
+    fn work(&self, bell: &mut Bell, told: &UnboundedSender<String>) {
         let holder = format!("{}", std::process::id());
-        let mut said = false;
+        let (mut said, mut held) = (false, false);
         loop {
-            let wait = match self.round(&holder, stopped, told) {
+            let round = if bell.noted() { self.round(&holder, bell, told) } else { Ok(None) };
+            let wait = match round {
                 Ok(wait) => {
                     said = false;
+                    // Without a job there is nothing to have the lease for.
+                    if wait.is_none() && std::mem::take(&mut held) {
+                        self.give_back(&holder);
+                    }
+                    held |= wait.is_some();
                     wait
                 }
                 Err(error) => {
                     if !std::mem::replace(&mut said, true) {
                         let _ = told.send(format!("Scheduled jobs do not run: {error}; {}", error.way_on()));
                     }
-                    HEARTBEAT
+                    Some(HEARTBEAT)
                 }
             };
-            match stopped.recv_timeout(wait) {
-                Err(RecvTimeoutError::Timeout) => {}
-                _ => break,
+            if bell.wait(wait) == Woken::Stopped {
+                break;
             }
         }
-        if let Ok(mut store) = self.place.open() {
-            let _ = store.give_back(LEASE, &holder, now());
+        if held {
+            self.give_back(&holder);
         }
     }
 
-    /// Runs what is due, if this process has the lease; returns how long to wait. It is never longer than a heartbeat, so that a clock that is set
-    /// anew is noticed.
+    fn give_back(&self, holder: &str) {
+        if let Ok(mut store) = self.place.open() {
+            let _ = store.give_back(LEASE, holder, now());
+        }
+    }
+
+    /// Runs what is due, if this process has the lease; returns how long to wait, `None` where no job will run. It is never longer than a heartbeat,
+    /// so that a clock that is set anew is noticed.
     fn round(
         &self,
         holder: &str,
-        stopped: &Receiver<()>,
+        bell: &Bell,
         told: &UnboundedSender<String>,
-    ) -> Result<Duration, IndexError> {
+    ) -> Result<Option<Duration>, IndexError> {
         let mut store = self.place.open()?;
-        let mut beat = || store.lease(LEASE, holder, now(), LEASE_SECONDS);
-        if !beat()? {
-            return Ok(HEARTBEAT);
+        if store.next_due()?.is_none() {
+            return Ok(None);
+        }
+        if !store.lease(LEASE, holder, now(), LEASE_SECONDS)? {
+            return Ok(Some(HEARTBEAT));
         }
         while let Some(claim) = store.claim(now())? {
             let mut last = Instant::now();
@@ -141,19 +174,16 @@ impl Runner {
                     // A lease that is lost changes nothing about a slot that is taken.
                     let _ = store.lease(LEASE, holder, now(), LEASE_SECONDS);
                 }
-                match stopped.recv_timeout(TICK) {
-                    Err(RecvTimeoutError::Timeout) => Waited::GoOn,
-                    _ => Waited::Stop,
-                }
+                if bell.stopped_within(TICK) { Waited::Stop } else { Waited::GoOn }
             });
             store.finish(&claim, &status, now())?;
             let _ = told.send(format!("Scheduled job `{}`: {status}", claim.job.name));
-            if matches!(stopped.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected)) {
-                return Ok(Duration::ZERO);
+            if bell.stopped_within(Duration::ZERO) {
+                return Ok(Some(TICK));
             }
         }
         let next = store.next_due()?.map(|next| Duration::from_secs((next - now()).max(0) as u64));
-        Ok(next.map_or(HEARTBEAT, |next| next.clamp(TICK, HEARTBEAT)))
+        Ok(next.map(|next| next.clamp(TICK, HEARTBEAT)))
     }
 
     /// Runs a job and waits for it; returns how it ended. `wait` waits a little, and says whether the run is to end.
@@ -190,6 +220,7 @@ impl Runner {
             run.process_group(0);
         }
         run.args(["--as", self.profile, "exec", "--non-interactive", "--permission-mode", &job.mode])
+            .arg(format!("--scheduled={}", job.name))
             .args(["--prompt", &job.prompt])
             .current_dir(&self.place.project)
             .stdin(Stdio::null())

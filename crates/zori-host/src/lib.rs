@@ -83,7 +83,7 @@ pub use model::{ModelError, ModelGate, ModelSettings, check_budget, is_loopback}
 pub use network::{Network, Replay, Track};
 pub use notice::Notice;
 pub use peer::{Answers, Peer, PeerRequest, Unattended, pending_or};
-pub use schedule::{ScheduleSettings, mark_scheduled};
+pub use schedule::{ScheduleSettings, mark_scheduled, unmark_scheduled};
 pub use session::{Session, TurnEnd};
 pub use settings::SessionSettings;
 pub use skills::{SkillSettings, Skills};

@@ -47,6 +47,13 @@ pub fn mark_scheduled(marker: &Path) -> io::Result<()> {
     fs::OpenOptions::new().create(true).append(true).mode(0o600).open(marker).map(drop)
 }
 
+/// Notes that a project has no job any more. A note that stays costs a look, and nothing else.
+pub fn unmark_scheduled(marker: &Path) {
+    let _ = fs::remove_file(marker);
+    // Where it was the last note, the next start has one look again. Others keep the folder.
+    let _ = marker.parent().map(fs::remove_dir);
+}
+
 /// Returns the tool of a session whose project has scheduled something.
 pub(crate) fn tool(settings: Option<&ScheduleSettings>, clock: &Arc<dyn Clock>) -> Option<ExternalTool> {
     let settings = settings?.clone();
@@ -161,10 +168,14 @@ impl Schedule {
 
     fn remove(&self, args: &Value) -> Result<ToolOutput, IndexError> {
         let name = args["name"].as_str().unwrap_or_default();
-        match self.settings.place.open()?.remove_job(name, self.now())? {
-            true => Ok(said(json!({"name": name}), format!("Removed `{name}`."))),
-            false => Ok(invalid(&format!("there is no job `{name}`"))),
+        let mut store = self.settings.place.open()?;
+        if !store.remove_job(name, self.now())? {
+            return Ok(invalid(&format!("there is no job `{name}`")));
         }
+        if store.jobs()?.is_empty() {
+            unmark_scheduled(&self.settings.marker);
+        }
+        Ok(said(json!({"name": name}), format!("Removed `{name}`.")))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
-use zori_host::{ScheduleSettings, mark_scheduled};
+use zori_host::{MemoryPlace, ScheduleSettings, mark_scheduled, unmark_scheduled};
 use zori_index::zone_known;
 
 use crate::background::Switch;
@@ -29,17 +29,38 @@ pub fn mark(data_dir: &DataDir, project: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::new(&IO_ERROR, format!("{} cannot be made: {error}", marker.display())))
 }
 
-/// Returns whether it is noted that a project has jobs.
-pub fn is_marked(data_dir: &DataDir, project: &Path) -> bool {
-    marker(data_dir, project).exists()
+/// Notes that a project has no job any more.
+pub fn unmark(data_dir: &DataDir, project: &Path) {
+    unmark_scheduled(&marker(data_dir, project));
 }
 
-/// Notes that a project has no job any more. A note that stays costs a look, and nothing else.
-pub fn unmark(data_dir: &DataDir, project: &Path) {
-    let marker = marker(data_dir, project);
-    let _ = std::fs::remove_file(&marker);
-    // Where it was the last note, the next start has one look again. Others keep the folder.
-    let _ = marker.parent().map(std::fs::remove_dir);
+/// Where the jobs of a project are, whether it has some or not.
+#[derive(Clone, Debug)]
+pub struct Jobs {
+    /// Where the database is.
+    pub place: MemoryPlace,
+    /// The file that says that there are some.
+    pub marker: PathBuf,
+}
+
+impl Jobs {
+    /// Returns those of the project of a folder.
+    pub fn of(data_dir: &DataDir, root: &Path, env: &Environment) -> Self {
+        let place = memory::place(data_dir, root, env.temp_dir());
+        let marker = marker(data_dir, &place.project);
+        Self { place, marker }
+    }
+}
+
+impl From<&ScheduleSettings> for Jobs {
+    fn from(settings: &ScheduleSettings) -> Self {
+        Self { place: settings.place.clone(), marker: settings.marker.clone() }
+    }
+}
+
+/// Returns whether the jobs of a project may run beside a chat.
+pub fn may_run(config: &Config) -> bool {
+    Switch::of(config, ENABLED) != Switch::Off
 }
 
 /// Returns what a session knows of the schedule of its project; `None` where it has none.
@@ -54,8 +75,7 @@ pub fn settings(
     if switch == Switch::Off || !uses?.has(uses::SCHEDULE) {
         return None;
     }
-    let place = memory::place(data_dir?, root, env.temp_dir());
-    let marker = marker(data_dir?, &place.project);
+    let Jobs { place, marker } = Jobs::of(data_dir?, root, env);
     Some(ScheduleSettings { place, marker, zone: local_zone(env), always: switch == Switch::On })
 }
 

@@ -106,6 +106,8 @@ pub struct RunSettings {
     pub approval_timeout: Option<Duration>,
     /// Nothing is started in the background, and with `--json` standard input is a stream of commands.
     pub bare: bool,
+    /// Whether scheduled jobs of the project may run beside a chat.
+    pub may_run_jobs: bool,
     /// What goes on beside the turns, where something may.
     pub background: Option<Arc<ProjectWorkers>>,
     /// The chat is the line chat.
@@ -283,6 +285,7 @@ impl Settings {
                 sensitive.clone(),
             )
         });
+        let may_run_jobs = own.is_some() && schedule::may_run(&config);
         let uses = own.map(|data_dir| Uses::look(data_dir, &data_dir.project_root(&root)));
         let memory = memory::settings(&config, &cx.app.env, own, uses.as_ref(), &root, scratch)?;
         // What `--bare` does without is not offered.
@@ -410,6 +413,7 @@ impl Settings {
             rules_file,
             approval_timeout: timeouts::approval(&config),
             bare,
+            may_run_jobs,
             background,
             plain: config.flag("ui.plain").unwrap_or(false),
         };

@@ -16,7 +16,6 @@ use crate::attachment::{self, Viewer};
 use crate::frontend;
 use crate::plain::{Advice, PlainSession};
 use crate::prompt_options::PromptOptions;
-use crate::scheduler::Scheduler;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
 use zori_setup::settings::Settings;
@@ -50,7 +49,7 @@ pub fn serve(
     let prepared = wire_up::prepare(cx, session, &run, which)?;
     super::greet(cx, &prepared, &run);
     let workers = Workers::new(run.bare, &cx.app, cx.ui);
-    let scheduler = Scheduler::start(cx, &workers, prepared.host.settings.schedule.as_ref());
+    let scheduler = super::scheduler(cx, &prepared, &run);
     let client =
         Client::new(events.clone(), Lines::new(workers), cx.app.redactor(), run.bare, cx.terminal.stdin);
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {

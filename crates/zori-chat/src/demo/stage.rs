@@ -167,6 +167,7 @@ impl Demo {
             rules_file: None,
             approval_timeout: None,
             bare: args.bare,
+            may_run_jobs: false,
             background: None,
             plain: args.plain,
         };

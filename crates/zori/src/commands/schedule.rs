@@ -22,7 +22,7 @@ use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::error::JOB_NOT_FOUND;
 use zori_setup::memory::unusable;
-use zori_setup::schedule::{is_marked, local_zone, mark, unmark};
+use zori_setup::schedule::{local_zone, mark, unmark};
 use zori_setup::settings;
 
 const NAME_KIND: Kind = Kind::Name(Pattern::ALPHANUMERIC);
@@ -167,16 +167,11 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             .field("conflict_id", job.name)
             .hint(format!("`{} schedule rm {}` removes it", cx.program.name, job.name)));
     };
-    let (data_dir, project) = (cx.app.data_dir()?, place_of(cx)?.project);
-    // Chats look when they begin whether there is a schedule.
-    let who = match is_marked(&data_dir, &project) {
-        true => "A chat in this project",
-        false => "A chat that is opened in this project from now on",
-    };
-    mark(&data_dir, &project)?;
+    // Open chats hear of it, too.
+    mark(&cx.app.data_dir()?, &place_of(cx)?.project)?;
     let next = added.next_run.map(time).unwrap_or_default();
     let text = format!(
-        "Added `{}`: next at {next}, in the mode {}. {who} runs it then, or `{} schedule run`.",
+        "Added `{}`: next at {next}, in the mode {}. A chat in this project runs it then, or `{} schedule run`.",
         added.name, added.mode, cx.program.name
     );
     Ok(Reply::changed(Effect::Created, row(&added)).text(text))

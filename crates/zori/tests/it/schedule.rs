@@ -20,7 +20,7 @@ fn made_listed_and_removed() {
         world.run(&[&["schedule", "add", name, "--prompt", "look around"], more].concat())
     };
     insta::assert_snapshot!(add("dawn", &["--at", "2999-01-31T09:30", "--tz", "Europe/Berlin"]), @"
-    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat that is opened in this project from now on runs it then, or `zori schedule run`.
+    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat in this project runs it then, or `zori schedule run`.
     [exit status: 0]
     ");
     insta::assert_snapshot!(add("dawn", &["--cron", "0 9 * * *", "--tz", "UTC"]), @"
@@ -167,11 +167,16 @@ pub fn overdue(world: &TestEnv, mode: &str) {
     world
         .run(&["schedule", "add", "far", "--at", "2999-01-31T09:30", "--tz", "UTC", "-p", "later"])
         .success();
+    due(world, "late", "look", mode);
+}
+
+/// Makes a job that was due long ago, and notes it nowhere but in the database.
+fn due(world: &TestEnv, name: &str, prompt: &str, mode: &str) {
     let root = world.work().canonicalize().expect("it is there");
     let database = Database::open(&database_path(world.base())).expect("it can be opened");
     let mut store = ProjectStore::new(database, &root).expect("it can be used");
     let when = When::once("2020-01-31T09:30:00Z", "UTC", 0).expect("it is a time");
-    let job = NewJob { name: "late", when, prompt: "look", created_by: "user", mode };
+    let job = NewJob { name, when, prompt, created_by: "user", mode };
     store.add_job(&job, 0).expect("it can be added").expect("the name is free");
 }
 
@@ -200,6 +205,88 @@ fn a_chat_runs_what_is_due_once() {
     assert_eq!(model.count(), 1);
     let spans = std::fs::read_to_string(&trace).expect("it was written");
     assert_eq!(spans.matches("\"span\":\"worker.scheduler\",\"event\":\"open\"").count(), 2, "{spans}");
+}
+
+/// SCH-6, DECISIONS 64: a chat that was open before the first job runs it, and has no worker until then. Whoever reads the run sees that nobody typed its
+/// prompt (SCH-10).
+#[test]
+fn the_first_job_of_an_open_chat() {
+    let (mut world, model) = with_model([anthropic::text("Hi."), anthropic::text("Looked.")]);
+    let trace = world.tmp().join("trace");
+    world.set_var("ZORI_TRACE", &trace);
+    let mut chat = world.start(world.cmd(&["--json"]), Stdin::Open, Stdout::Captured);
+    chat.write_stdin("hi\n");
+    wait::until("the chat to be at work", || model.count() == 1);
+    let began = |spans: &str| spans.matches("\"span\":\"worker.scheduler\",\"event\":\"open\"").count();
+    assert_eq!(began(&std::fs::read_to_string(&trace).expect("it was written")), 0, "no job, no worker");
+    due(&world, "late", "look", "plan");
+    world
+        .run(&["schedule", "add", "far", "--at", "2999-01-31T09:30", "--tz", "UTC", "-p", "later"])
+        .success();
+    wait::until("the job to be over", || status(&world) == "ok");
+    chat.close_stdin();
+    chat.finish().success();
+    assert_eq!(model.count(), 2);
+    assert_eq!(began(&std::fs::read_to_string(&trace).expect("it was written")), 1);
+
+    let files = std::fs::read_dir(world.base().join("sessions")).expect("there are some");
+    let (run, records) = files
+        .map(|file| file.expect("it is there").path())
+        .filter_map(|path| {
+            Some((path.file_stem()?.to_str()?.to_owned(), std::fs::read_to_string(&path).ok()?))
+        })
+        .find(|(_, records)| records.contains("Looked."))
+        .expect("it was saved");
+    let run = run.as_str();
+    let prompts: Vec<Value> = records
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("it is JSON"))
+        .filter(|record: &Value| record["role"] == "user")
+        .map(|mut record| {
+            record["ts"] = Value::Null;
+            record
+        })
+        .collect();
+    assert_eq!(
+        prompts,
+        [json!({"type": "message", "role": "user", "text": "look", "ts": null, "scheduled": "late"})]
+    );
+    insta::assert_snapshot!(world.run(&["sessions", "show", run]), @"
+    ### Session (schema v1)
+
+    ### Scheduled job `late`
+    look
+
+    ### Assistant
+    Looked.
+    [exit status: 0]
+    ");
+    let page = world.run(&["sessions", "export", run, "--to", "html"]).success().stdout();
+    assert!(page.contains("<h2>Scheduled job `late` <time>") && !page.contains("<h2>You"), "{page}");
+    let json = world.run(&["sessions", "export", run, "--to", "json"]).success().stdout();
+    let json: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!(json["events"][1]["scheduled"], "late", "{json}");
+}
+
+/// SCH-10: a program that follows the run reads it where the turn ends; the flag needs a prompt to be about.
+#[test]
+fn a_scheduled_prompt_in_events() {
+    let (world, _model) = with_model([anthropic::text("Looked."), anthropic::text("Typed.")]);
+    let cost = |flags: &[&str]| {
+        let events = world.run(&[&["exec", "--json", "-p", "look"], flags].concat()).success().stdout();
+        let last: Value =
+            serde_json::from_str(events.lines().last().expect("there are events")).expect("it is JSON");
+        assert_eq!(last["type"], "cost");
+        last["scheduled"].clone()
+    };
+    assert_eq!(cost(&["--scheduled", "late"]), "late");
+    assert_eq!(cost(&[]), Value::Null);
+    insta::assert_snapshot!(world.run_with_stdin(&["exec", "--scheduled", "late"], "look\n"), @"
+    ------- stderr -------
+    Error: `--scheduled` is about one prompt, and there is none
+    Hint: give the prompt with `-p TEXT`
+    [exit status: 2]
+    ");
 }
 
 /// FR-001, SCH-6: with `--bare`, and with the setting, nothing runs and the job is still due; a run of one prompt has none unless it is configured.
@@ -236,7 +323,7 @@ fn from_the_chat() {
         said,
         [
             "No jobs are scheduled in this project.",
-            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat that is opened in this project from now on runs it then, or `zori schedule run`.",
+            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat in this project runs it then, or `zori schedule run`.",
             "dawn  once (UTC)  next 2999-01-31T09:30:00Z\n  mode plan, made by user\n  look around",
             "Removed `dawn`",
             "`/schedule fly`: it takes `add`, `list`, `show` or `rm`",
