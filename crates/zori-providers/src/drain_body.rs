@@ -18,19 +18,24 @@ const MAX_REST: Duration = Duration::from_secs(2);
 /// How often other tasks get their turn after the end. The client's own tasks put the connection back, and a
 /// request that comes before them opens a second one.
 const YIELDS: u8 = 2;
+/// How often other tasks get their turn when the wait is over: where the machine was busy, the end came meanwhile, and the client's own tasks
+/// have yet to read it.
+const LATE_LOOKS: u8 = 2;
 
 /// Resolves when the body has ended, or soon in any case.
 pub(crate) struct DrainBody {
     /// `None` when it has ended or is in other hands.
     body: Option<ByteStream>,
     wait: Pin<Box<Sleep>>,
+    late_looks: u8,
     yields: u8,
 }
 
 impl DrainBody {
     /// Takes a body of which nothing more is wanted.
     pub(crate) fn new(body: ByteStream) -> Self {
-        Self { body: Some(body), wait: Box::pin(tokio::time::sleep(MAX_WAIT)), yields: YIELDS }
+        let wait = Box::pin(tokio::time::sleep(MAX_WAIT));
+        Self { body: Some(body), wait, late_looks: LATE_LOOKS, yields: YIELDS }
     }
 }
 
@@ -41,8 +46,14 @@ impl Future for DrainBody {
         if let Some(mut body) = self.body.take()
             && poll_end(&mut body, cx).is_pending()
         {
-            if self.wait.as_mut().poll(cx).is_pending() {
+            if self.late_looks == LATE_LOOKS && self.wait.as_mut().poll(cx).is_pending() {
                 self.body = Some(body);
+                return Poll::Pending;
+            }
+            if self.late_looks > 0 {
+                self.late_looks -= 1;
+                self.body = Some(body);
+                cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
             tokio::spawn(timeout(MAX_REST, poll_fn(move |cx| poll_end(&mut body, cx))));
@@ -87,6 +98,21 @@ mod tests {
             }
             Poll::Ready(piece.map(Ok))
         }
+    }
+
+    /// On a busy machine the wait is over when the end has come, too, but nobody has had the time to read it.
+    #[tokio::test(start_paused = true)]
+    async fn an_end_that_came_in_time_is_seen() {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let ended = Arc::new(Notify::new());
+        let drain_body = DrainBody::new(Box::pin(Body(receiver, Arc::clone(&ended))));
+        tokio::spawn(async move {
+            tokio::time::sleep(MAX_WAIT).await;
+            drop::<mpsc::UnboundedSender<Bytes>>(sender);
+        });
+        drain_body.await;
+        let mut seen = std::pin::pin!(ended.notified());
+        assert!(poll_fn(|cx| Poll::Ready(seen.as_mut().poll(cx).is_ready())).await);
     }
 
     #[tokio::test]
