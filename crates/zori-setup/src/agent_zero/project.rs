@@ -64,7 +64,7 @@ pub fn profile_prompt(config: &Config, name: &str) -> Result<String, Failure> {
         }
         let message = format!("there is no agent profile `{name}`");
         let hint = match profiles {
-            None => format!("add `[agent_profiles.{name}]` with `prompt` to the config file"),
+            None => format!("add `[agent_profiles.{}]` with `prompt` to the config file", key(name)),
             Some(_) => format!("there are {}", names(config, "agent_profiles").join(", ")),
         };
         return Err(Failure::new(&SETTING_INVALID, message).hint(hint));
@@ -131,14 +131,30 @@ fn merged(under: &Table, over: &Table) -> Table {
 pub fn unknown(name: &str, known: &[String]) -> Failure {
     let failure = Failure::new(&SETTING_INVALID, format!("there is no project `{name}` in the config file"));
     match known {
-        [only] if only == DEFAULT => failure.hint(format!("add `[projects.{name}]` to it")),
+        [only] if only == DEFAULT => failure.hint(format!("add `[projects.{}]` to it", key(name))),
         known => failure.hint(format!("there are {}", known.join(", "))),
     }
+}
+
+/// Returns a name as TOML has it in the head of a table.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    if name.chars().all(bare) { name.to_owned() } else { serde_json::Value::from(name).to_string() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_in_the_head_of_a_table() {
+        assert_eq!([key("loud"), key("my agent"), key("a\"b")], ["loud", "\"my agent\"", "\"a\\\"b\""]);
+        let none = profile_prompt(&Config::default(), "my agent").unwrap_err();
+        assert_eq!(
+            none.facts.hints,
+            ["add `[agent_profiles.\"my agent\"]` with `prompt` to the config file"]
+        );
+    }
 
     /// UI-13: tables deep, other values replaced, and short keys where they belong; what is no setting is an error with its place.
     #[test]
