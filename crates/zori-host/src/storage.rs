@@ -97,7 +97,8 @@ pub(crate) fn open(
     let sessions = SessionDir::new(folder.clone());
     let log = |id: &SessionId, lock| -> Box<dyn Log> {
         let new = NewSession { root: settings.workspace.root.as_path().into(), parent: None };
-        let writer = sessions.writer(id, new, storage.durability, lock);
+        let mode = settings.permission.policy.mode.shown();
+        let writer = sessions.writer(id, new, storage.durability, lock).in_mode(mode);
         Box::new(writer.without_secrets(settings.model.secrets.clone()))
     };
     let Some(id) = named else {

@@ -79,7 +79,7 @@ pub enum RecordKind {
     Approval {
         /// The call in question.
         call: CallId,
-        /// `allow` or `deny`.
+        /// `approved`, `rejected` or `blocked`.
         decision: String,
         /// `user`, `policy` or `cancelled`.
         by: String,

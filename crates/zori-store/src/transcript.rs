@@ -105,7 +105,7 @@ mod tests {
             r#"{"type":"message","role":"assistant","text":"I \u001b[31mread."}"#,
             r#"{"type":"tool_use","id":"1","name":"read","input":{"path": "a"}}"#,
             r#"{"type":"tool_use","id":"2","name":"bash","input":{},"malformed":"{\"comm"}"#,
-            r#"{"type":"approval","tool_use_id":"1","decision":"deny","by":"policy","reason":"not here"}"#,
+            r#"{"type":"approval","tool_use_id":"1","decision":"blocked","by":"policy","reason":"not here"}"#,
             r#"{"type":"tool_result","tool_use_id":"1","output":{"ok":true},"ok":true}"#,
             r#"{"type":"tool_result","tool_use_id":"2","output":{"ok":false},"ok":false}"#,
             r#"{"type":"notice","level":"warning","code":"refusal","text":"The model refused."}"#,
@@ -139,7 +139,7 @@ I \\x1b[31mread.
 {\"comm
 ```
 
-### Approval: deny (policy)
+### Approval: blocked (policy)
 not here
 
 ### Result ✓

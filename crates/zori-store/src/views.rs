@@ -143,7 +143,7 @@ mod tests {
 
     /// Writes the events and reads them again.
     fn read(events: &[Event]) -> Views {
-        views(events.iter().flat_map(lines).flat_map(|line| {
+        views(events.iter().flat_map(|event| lines(event, None)).flat_map(|line| {
             let decoded = decode(&line);
             assert_eq!(decoded.damage, None);
             decoded.records
@@ -217,7 +217,9 @@ mod tests {
         let undo = || compacted(Compacted::Rewound { messages: 1 }, &view);
         let before_all = || compacted(Compacted::Rewound { messages: 1 }, &[]);
         let count = |events: &[Event]| {
-            views_since_undo(events.iter().flat_map(lines).flat_map(|line| decode(&line).records))
+            views_since_undo(
+                events.iter().flat_map(|event| lines(event, None)).flat_map(|line| decode(&line).records),
+            )
         };
         assert_eq!(count(&[prompt("1"), compact()]), 0, "there was none");
         assert_eq!(count(&[prompt("1"), compact(), undo()]), 1);
@@ -241,7 +243,7 @@ mod tests {
             "[{\"role\":\"user\",\"blocks\":[{\"type\":\"new\"}]}]",
         ] {
             let line = format!(r#"{{"type":"compacted","how":"masked","before":1,"after":1,"view":{view}}}"#);
-            let said = lines(&prompt("p")).remove(0);
+            let said = lines(&prompt("p"), None).remove(0);
             let views = views(decode(&said).records.into_iter().chain(decode(line.as_bytes()).records));
             assert_eq!(joined(&views), [bytes(&[Arc::new(Message::user("p"))]), String::new()], "{view}");
         }

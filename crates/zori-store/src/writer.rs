@@ -40,6 +40,8 @@ pub struct SessionWriter {
     effective: HashSet<CallId>,
     /// What must not get into the file.
     secrets: Secrets,
+    /// The permission mode, where it is known.
+    mode: Option<Cow<'static, str>>,
 }
 
 /// What the first line of a new session says.
@@ -75,13 +77,20 @@ impl SessionWriter {
     fn on(medium: Box<dyn Medium>, path: PathBuf, new: NewSession, durability: Durability) -> Self {
         let appender = Appender::new(medium);
         let (in_turn, effective, secrets) = (false, HashSet::new(), Secrets::default());
-        Self { appender, path, new, durability, in_turn, effective, secrets }
+        Self { appender, path, new, durability, in_turn, effective, secrets, mode: None }
     }
 
     /// Keeps secrets out of the file, wherever they come from (CFG-4, DECISIONS 31).
     #[must_use]
     pub fn without_secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
+        self
+    }
+
+    /// Says in which permission mode the session begins.
+    #[must_use]
+    pub fn in_mode(mut self, mode: &str) -> Self {
+        self.mode = Some(mode.to_owned().into());
         self
     }
 
@@ -118,6 +127,7 @@ impl SessionWriter {
     fn note(&mut self, event: &Event) {
         match &event.kind {
             EventKind::Turn(TurnEvent::TurnStarted { .. }) => self.in_turn = true,
+            EventKind::State(StateEvent::ModeChanged { to, .. }) => self.mode = Some((*to).into()),
             EventKind::Turn(TurnEvent::TurnFinished(_)) => {
                 self.in_turn = false;
                 self.effective.clear();
@@ -159,7 +169,7 @@ impl SessionWriter {
     fn save(&mut self, event: &Event) -> Result<(), AppendError> {
         let mut outcome = self.sync_changes(event);
         if self.is_kept(event) {
-            for line in encode::lines(event) {
+            for line in encode::lines(event, self.mode.as_deref()) {
                 let line = self.redacted(line);
                 let meta = || {
                     let branch = branch(&self.new.root);

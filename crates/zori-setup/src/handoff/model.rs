@@ -72,7 +72,7 @@ fn transcript(records: &[Record], redactor: &Redactor) -> String {
                 let text = text.as_deref().unwrap_or_else(|| output.get());
                 json!({"who": "tool", "ok": ok, "output": clean(text, MAX_TOOL)})
             }
-            RecordKind::Approval { decision, by, reason, .. } if decision == "deny" => {
+            RecordKind::Approval { decision, by, reason, .. } if decision != "approved" => {
                 json!({"who": by, "denied": clean(reason, MAX_TOOL)})
             }
             RecordKind::Interrupted => json!({"who": "user", "text": "[interrupted]"}),

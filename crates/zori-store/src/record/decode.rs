@@ -342,7 +342,15 @@ impl ToolResultIn<'_> {
 
 impl ApprovalIn {
     fn record(self) -> Record {
-        let Self { tool_use_id, decision, by, reason, ts } = self;
+        let Self { tool_use_id, mut decision, by, reason, ts } = self;
+        // The words of earlier versions.
+        let now = match (decision.as_str(), by.as_str()) {
+            ("allow", _) => Some("approved"),
+            ("deny", "policy") => Some("blocked"),
+            ("deny", _) => Some("rejected"),
+            _ => None,
+        };
+        now.into_iter().for_each(|word| decision = word.to_owned());
         plain(ts, RecordKind::Approval { call: CallId::new(tool_use_id), decision, by, reason })
     }
 }

@@ -24,8 +24,8 @@ use zori_core::usage::Usage;
 use super::SCHEMA_VERSION;
 use super::view::ViewOut;
 
-/// Returns the lines an event becomes, each with its newline; most events become none.
-pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
+/// Returns the lines an event becomes, each with its newline; most events become none. `mode`: the permission mode in force, if it is known.
+pub(crate) fn lines(event: &Event, mode: Option<&str>) -> Vec<Vec<u8>> {
     if is_delta(&event.kind) {
         return Vec::new();
     }
@@ -43,7 +43,7 @@ pub(crate) fn lines(event: &Event) -> Vec<Vec<u8>> {
         EventKind::Message(MessageEvent::MessageFinished(reply)) => reply_lines(reply, &ts),
         EventKind::Tool(ToolEvent::ToolFinished(done)) => vec![tool_result(&done.call, &done.output, &ts)],
         EventKind::Tool(ToolEvent::ApprovalResolved { call, decision, by }) => {
-            approval(call, decision, *by, event.parent.as_ref(), &ts)
+            approval(call, decision, *by, mode, event.parent.as_ref(), &ts)
         }
         EventKind::Notice(Notice { level, code, text }) => vec![notice(*level, code, text, &ts)],
         EventKind::Turn(TurnEvent::Interrupted) => vec![interrupted(&ts)],
@@ -253,6 +253,8 @@ struct ApprovalOut<'a> {
     reason: &'a str,
     ts: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     parent_tool_use_id: Option<&'a str>,
 }
 
@@ -422,11 +424,12 @@ fn interrupted(ts: &str) -> Vec<u8> {
     line(&InterruptedOut { r#type: "interrupted", role: "system", text: "Interrupted", ts })
 }
 
-/// A plain allow by the policy leaves no record (DECISIONS 28).
+/// A plain allow by the policy leaves no record (DECISIONS 28); the words are those of SEC-12.
 fn approval(
     call: &CallId,
     decision: &Decision,
     by: DecidedBy,
+    mode: Option<&str>,
     parent: Option<&CallId>,
     ts: &str,
 ) -> Vec<Vec<u8>> {
@@ -437,7 +440,11 @@ fn approval(
     vec![line(&ApprovalOut {
         r#type: "approval",
         tool_use_id: call.as_str(),
-        decision: if allowed { "allow" } else { "deny" },
+        decision: match by {
+            _ if allowed => "approved",
+            DecidedBy::Policy if !decision.nobody_to_ask => "blocked",
+            _ => "rejected",
+        },
         by: match by {
             DecidedBy::User => "user",
             DecidedBy::Policy => "policy",
@@ -446,6 +453,7 @@ fn approval(
         class: decision.class.as_str(),
         reason: &decision.reason,
         ts,
+        mode,
         parent_tool_use_id: parent.map(CallId::as_str),
     })]
 }

@@ -83,10 +83,10 @@ fn one_of_everything() {
             r#"{{"type":"tool_use","id":"call-3","name":"edit","input":{{}},{ts},"malformed":"{{\"path\":",{end}}}"#
         ),
         &format!(
-            r#"{{"type":"approval","tool_use_id":"call-2","decision":"allow","by":"user","class":"X","reason":"because",{ts}}}"#
+            r#"{{"type":"approval","tool_use_id":"call-2","decision":"approved","by":"user","class":"X","reason":"because",{ts}}}"#
         ),
         &format!(
-            r#"{{"type":"approval","tool_use_id":"call-3","decision":"deny","by":"policy","class":"X","reason":"because",{ts}}}"#
+            r#"{{"type":"approval","tool_use_id":"call-3","decision":"blocked","by":"policy","class":"X","reason":"because",{ts}}}"#
         ),
         &format!(
             r#"{{"type":"tool_result","tool_use_id":"call-1","output":{{"ok":true,"data":{{"content":"hé"}}}},"ok":true,{ts},"text":"     1\thé"}}"#
@@ -197,7 +197,7 @@ fn approvals_of_sub_agents_are_kept() {
     for event in [prompt("a"), answered] {
         log.append(&event).unwrap();
     }
-    let approval = r#"{"type":"approval","tool_use_id":"c","decision":"allow","by":"user","class":"X","reason":"because","ts":"2026-11-15T21:15:00Z","parent_tool_use_id":"t"}"#;
+    let approval = r#"{"type":"approval","tool_use_id":"c","decision":"approved","by":"user","class":"X","reason":"because","ts":"2026-11-15T21:15:00Z","parent_tool_use_id":"t"}"#;
     assert_eq!(fs::read_to_string(dir.file(&id())).unwrap(), file(&[META, &user("a"), approval]));
 }
 

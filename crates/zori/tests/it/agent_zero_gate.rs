@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use zori_testkit::agent_zero::{self, KEY, Version};
 
+use crate::sessions::saved;
 use crate::world::world;
 
 /// What becomes of a request: the server reads `ok`, and why not.
@@ -172,4 +173,38 @@ fn commands() {
         }
     }
     assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
+
+/// SEC-12: the session file says of each call that was asked about or denied what became of it, and in which mode.
+#[test]
+fn what_the_session_file_says() {
+    let write = || json!({"path": "b", "content": "x"});
+    let said = |mode: &str, more: &[&str], tool: &'static str, payload: Value| {
+        let asked = json!({"type": "tool_request", "tool_name": tool, "payload": payload}).to_string();
+        let server = agent_zero::start(Version::Old, move |count, _| match count {
+            1 => asked.clone(),
+            _ => "ok".to_owned(),
+        });
+        let mut world = world();
+        world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+        world.set_var("AGENTZERO_API_KEY", KEY);
+        let args = ["exec", "--provider", "agent-zero", "--sandbox", "off", "--session", "s", "-p", "go"];
+        world.run(&[&args[..], &["--permission-mode", mode], more].concat()).success();
+        let lines = saved(&world, "s");
+        let records = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("lines of JSON"));
+        let approvals = records.filter(|record| record["type"] == "approval");
+        let words = |record: Value| {
+            assert!(record["tool_use_id"].is_string() && record["ts"].is_string(), "{record}");
+            format!(
+                "{} {}",
+                record["decision"].as_str().unwrap_or("?"),
+                record["mode"].as_str().unwrap_or("?")
+            )
+        };
+        approvals.map(words).collect::<Vec<_>>()
+    };
+    assert_eq!(said("balanced", &[], "write_file", write()), ["rejected balanced"], "nobody is there");
+    assert_eq!(said("paranoid", &["-y"], "write_file", write()), ["approved paranoid"]);
+    assert_eq!(said("god_mode", &[], "shell", json!({"command": "ls"})), ["blocked god_mode"]);
+    assert_eq!(said("god_mode", &[], "write_file", write()), Vec::<String>::new(), "a plain yes leaves none");
 }

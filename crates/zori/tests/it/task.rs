@@ -106,7 +106,7 @@ fn a_denial_inside() {
     {"type":"meta","schema_version":1,"ts":"$TS","root":"$WORK"}
     {"type":"message","role":"user","text":"hi","ts":"$TS"}
     {"type":"tool_use","id":"t1","name":"task","input":{"description":"tidy","prompt":"Please tidy."},"ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
-    {"type":"approval","tool_use_id":"c1","decision":"deny","by":"policy","class":"XF","reason":"the rule `Bash(touch:*)` (--deny) denies touch made","ts":"$TS","parent_tool_use_id":"t1"}
+    {"type":"approval","tool_use_id":"c1","decision":"blocked","by":"policy","class":"XF","reason":"the rule `Bash(touch:*)` (--deny) denies touch made","ts":"$TS","mode":"yolo","parent_tool_use_id":"t1"}
     {"type":"tool_result","tool_use_id":"t1","output":{"ok":true,"data":{"text":"I may not."}},"ok":true,"ts":"$TS"}
     {"type":"message","role":"assistant","text":"Pity.","ts":"$TS","model":"claude-haiku-4-5","usage":{"input_tokens":10,"output_tokens":5,"cache_read_tokens":0,"cache_write_tokens":0}}
     "#);
