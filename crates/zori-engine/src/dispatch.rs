@@ -8,6 +8,7 @@ mod approve;
 mod asking;
 mod capture;
 mod live;
+pub(crate) mod outside;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

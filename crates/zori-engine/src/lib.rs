@@ -35,5 +35,7 @@ mod turn;
 mod unusable_reply;
 pub mod user_shell;
 
+pub use dispatch::outside::OutsideQuestions;
+
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zori_core::input::{Input, Prompt};
 use zori_core::permission::Verdict;
 use zori_core::text::prefix;
-use zori_core::tool::{Effect, ToolKind};
+use zori_core::tool::{AskUser, Effect, ToolKind};
 use zori_engine::user_shell::UserCommand;
 use zori_extensions::built_in::{self, BuiltInSkill};
 use zori_extensions::command::CustomCommand;
@@ -177,7 +177,8 @@ impl Session {
         } else if let Some((servers, call)) =
             extensions.servers.as_ref().zip(extensions.prompt_call(&prompt.text))
         {
-            match self.unless_cancelled(servers.get_prompt(&call), peer).await {
+            let what = format!("/{}", call.shown());
+            match self.fetched(what, |asker| servers.get_prompt(&call, Some(asker)), peer).await {
                 Ok(got) => {
                     prompt.text = got.text;
                     prompt.images.extend(got.images);
@@ -192,23 +193,36 @@ impl Session {
         prompt
     }
 
-    /// Waits for a server, unless somebody gives up.
-    async fn unless_cancelled<T>(
+    /// Waits for what a server is asked for, unless somebody gives up. What the server asks meanwhile is put to the user.
+    async fn fetched<T, W: Future<Output = Result<T, String>>>(
         &mut self,
-        work: impl Future<Output = Result<T, String>>,
+        what: String,
+        work: impl FnOnce(Arc<dyn AskUser>) -> W,
         peer: &mut impl Peer,
     ) -> Result<T, String> {
-        let mut work = std::pin::pin!(work);
-        loop {
+        let (mut notes, answers) = (Default::default(), self.answers());
+        let (engine, events) = self.engine_and_events();
+        let mut questions = engine.questions_of(what);
+        let mut work = std::pin::pin!(work(questions.asker()));
+        let done = loop {
             tokio::select! {
                 biased;
-                done = &mut work => return done,
+                done = &mut work => break done,
+                Some(event) = events.recv() => {
+                    if let Some(input) = crate::session::handle(event, answers, &mut notes, peer) {
+                        questions.answer(&input);
+                    }
+                }
                 input = peer.next() => match input {
-                    Input::Cancel(_) => return Err("interrupted".to_owned()),
-                    change => self.engine_and_events().0.apply(change),
+                    Input::Cancel(_) => break Err("interrupted".to_owned()),
+                    input @ Input::Approve { .. } => drop(questions.answer(&input)),
+                    change => engine.apply(change),
                 },
+                never = questions.put() => match never {},
             }
-        }
+        };
+        questions.close();
+        done
     }
 
     /// Lets the resources of MCP servers go along that a prompt names as `@SERVER:URI` (MCP-60). One that cannot be read ends the turn.
@@ -226,7 +240,8 @@ impl Session {
             .collect();
         let mut images = Vec::new();
         for (server, uri) in named {
-            match self.unless_cancelled(servers.read_resource(&server, uri), peer).await {
+            let what = format!("@{}:{uri}", server.config.name);
+            match self.fetched(what, |asker| servers.read_resource(&server, uri, Some(asker)), peer).await {
                 Ok(read) => {
                     images.extend(read.images);
                     self.attach(format!(

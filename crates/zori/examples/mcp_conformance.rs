@@ -168,14 +168,14 @@ impl Client {
         }
         let now = self.server().now();
         for resource in now.resources.iter() {
-            let read = self.servers.read_resource(server, &resource.uri);
+            let read = self.servers.read_resource(server, &resource.uri, None);
             self.runtime.block_on(read).map(drop)?;
         }
         for prompt in now.prompts.iter() {
             let line = format!("/{}:{}", server.config.name, prompt.name);
             let call = self.servers.called_prompt(&line).ok_or("a prompt has a name")?;
             // One that says nothing was asked for all the same.
-            let _ = self.runtime.block_on(self.servers.get_prompt(&call));
+            let _ = self.runtime.block_on(self.servers.get_prompt(&call, None));
         }
         Ok(())
     }

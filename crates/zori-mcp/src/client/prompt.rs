@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use zori_core::text;
+use zori_core::tool::AskUser;
 
 use super::content;
 use super::handshake::listed;
@@ -13,6 +14,7 @@ use super::peer::Peer;
 use super::resource::ReadResource;
 use super::server::Server;
 use super::servers::McpServers;
+use super::tool::{Registered, within};
 
 /// So much is said of a prompt in a list.
 const MAX_ABOUT: usize = 200;
@@ -159,9 +161,14 @@ impl McpServers {
         self.all().into_iter().flat_map(of).collect()
     }
 
-    /// Gets what a called prompt says. An error says why it does not.
-    pub async fn get_prompt(&self, call: &PromptCall<'_>) -> Result<ReadResource, String> {
+    /// Gets what a called prompt says; what the server asks meanwhile is put to `asker`. An error says why there is nothing.
+    pub async fn get_prompt(
+        &self,
+        call: &PromptCall<'_>,
+        asker: Option<Arc<dyn AskUser>>,
+    ) -> Result<ReadResource, String> {
         let (server, name) = (&call.server, &call.name);
+        let _asked = asker.map(|asker| Registered::new(server, asker));
         let limit = server.config.start_timeout + server.config.tool_timeout;
         let asked = async {
             let peer = server.connected().await?;
@@ -177,9 +184,8 @@ impl McpServers {
             let params = json!({"name": name, "arguments": arguments});
             input_rounds::request(server, &self.shared, &peer, "prompts/get", params).await
         };
-        let got = tokio::time::timeout(limit, asked).await;
-        let got =
-            got.unwrap_or_else(|_| Err(format!("it did not answer within {} seconds", limit.as_secs())));
+        let got = within(limit, &self.shared.form_clock, asked).await;
+        let got = got.unwrap_or_else(|| Err(format!("it did not answer within {} seconds", limit.as_secs())));
         let got = got.map_err(|why| format!("the MCP server `{}`: {why}", server.config.name))?;
         let mut blocks = Vec::new();
         for message in got["messages"].as_array().into_iter().flatten() {

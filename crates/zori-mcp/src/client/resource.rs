@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use zori_core::BoxFuture;
 use zori_core::image::Image;
 use zori_core::text;
-use zori_core::tool::{Effect, McpChange, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
+use zori_core::tool::{AskUser, Effect, McpChange, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
 
 use super::config::Trust;
 use super::content;
@@ -18,7 +18,7 @@ use super::input_rounds;
 use super::peer::Peer;
 use super::server::Server;
 use super::servers::{McpServers, Shared};
-use super::tool::Registered;
+use super::tool::{Registered, within};
 
 /// The tool that reads resources.
 pub const RESOURCE: &str = "mcp_resource";
@@ -66,8 +66,14 @@ impl McpServers {
         (known || uri.contains("://")).then_some((server, uri))
     }
 
-    /// Reads a resource. An error says why it cannot be read.
-    pub async fn read_resource(&self, server: &Server, uri: &str) -> Result<ReadResource, String> {
+    /// Reads a resource; what the server asks meanwhile is put to `asker`. An error says why it cannot be read.
+    pub async fn read_resource(
+        &self,
+        server: &Server,
+        uri: &str,
+        asker: Option<Arc<dyn AskUser>>,
+    ) -> Result<ReadResource, String> {
+        let _asked = asker.map(|asker| Registered::new(server, asker));
         let output = read(server, &self.shared, uri).await;
         match output.failure {
             Some(failure) => Err(failure.message.to_string()),
@@ -107,10 +113,10 @@ async fn read(server: &Server, shared: &Shared, uri: &str) -> ToolOutput {
         input_rounds::request(server, shared, &peer, "resources/read", json!({ "uri": uri })).await
     };
     let limit = server.config.start_timeout + server.config.tool_timeout;
-    let read = match tokio::time::timeout(limit, asked).await {
-        Ok(Ok(read)) => read,
-        Ok(Err(why)) => return lost(why),
-        Err(_) => return lost(format!("it did not answer within {} seconds", limit.as_secs())),
+    let read = match within(limit, &shared.form_clock, asked).await {
+        Some(Ok(read)) => read,
+        Some(Err(why)) => return lost(why),
+        None => return lost(format!("it did not answer within {} seconds", limit.as_secs())),
     };
     let blocks: Vec<Value> = read["contents"]
         .as_array()

@@ -205,6 +205,23 @@ impl CallClock {
     }
 }
 
+/// Waits for what a server is asked for, and as long again as forms are open meanwhile. `None`: it took too long.
+pub(super) async fn within<T>(
+    limit: Duration,
+    forms: &FormClock,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut clock = CallClock::new(limit, forms.total());
+    let mut work = std::pin::pin!(work);
+    loop {
+        match tokio::time::timeout_at(clock.deadline, &mut work).await {
+            Ok(done) => return Some(done),
+            Err(_) if clock.stood_still(forms) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
 impl Tool for McpTool {
     fn kind(&self) -> Option<ToolKind> {
         None

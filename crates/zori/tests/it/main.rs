@@ -38,6 +38,7 @@ mod jobs;
 mod jsonl;
 mod limits;
 mod loop_and_recap;
+mod mcp_asking_back;
 mod mcp_client;
 mod mcp_config;
 mod mcp_content;
