@@ -28,6 +28,7 @@ mod servers;
 mod stdio;
 mod store;
 mod subscription;
+mod tape;
 mod tool;
 mod tool_list;
 

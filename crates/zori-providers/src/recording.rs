@@ -1,7 +1,7 @@
 //! Recordings: the traffic of a run as JSON lines, written as it happens and played back without a network.
 //!
 //! The format is described in `docs/protocols/recording.md`; `line` holds its shapes. [`recorder`] writes,
-//! [`secrets`] keeps keys out, [`player`] answers from a recording, `compare` finds where a request differs from
+//! [`secrets`] keeps keys out, [`player`] answers from a recording, [`servers`] does both for MCP servers, `compare` finds where a request differs from
 //! the recorded one and `calls` which tool call that is about. Files are opened elsewhere.
 
 mod base64;
@@ -12,10 +12,12 @@ pub mod player;
 mod read;
 pub mod recorder;
 pub mod secrets;
+pub mod servers;
 mod spread;
 
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
+use zori_core::tape::TapeEvent;
 use zori_core::transport::{Method, TransportFailure};
 
 use crate::quirks::ToolStyle;
@@ -35,6 +37,19 @@ pub struct Recording {
     pub prompts: Vec<Prompt>,
     /// What was asked and answered, in the order of the requests.
     pub traffic: Vec<RecordedExchange>,
+    /// What was said with MCP servers, in order.
+    pub servers: Vec<ServerEvent>,
+}
+
+/// Something that happened on a connection to an MCP server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerEvent {
+    /// The server's name.
+    pub server: String,
+    /// Which of the connections to it, from 1.
+    pub connection: u32,
+    /// What happened.
+    pub event: TapeEvent,
 }
 
 /// What a run was, as far as its requests depend on it.

@@ -20,6 +20,7 @@ use zori_providers::http::{HttpOptions, HttpTransport, Proxies};
 use zori_providers::recording::player::{Folders, Player, Strictness};
 use zori_providers::recording::recorder::Recorder;
 use zori_providers::recording::secrets::Secrets;
+use zori_providers::recording::servers::ServerWriter;
 use zori_providers::recording::{RecordedExchange, Recording, Shape, Start};
 
 use self::logging_transport::LoggingTransport;
@@ -37,8 +38,8 @@ const MAX_RECORDING: u64 = 1 << 30;
 pub enum RecordingMode {
     /// Neither.
     None,
-    /// A recording is written to this file.
-    Record(PathBuf),
+    /// A recording is written to this file, what is said with MCP servers through this.
+    Record(PathBuf, Arc<ServerWriter>),
     /// This traffic stands for the network.
     Replay(Vec<RecordedExchange>, Folders, Strictness),
 }
@@ -49,9 +50,10 @@ pub fn open(cx: &AgentCx<'_>, session: &SessionSettings, run: &RunSettings) -> R
     let address = &session.model.base_url;
     Ok(match &run.recording_mode {
         RecordingMode::None => Network::live(run.dump.transport(cx.app.network.http_to(address)?)),
-        RecordingMode::Record(path) => {
+        RecordingMode::Record(path, servers) => {
             let transport = run.dump.transport(cx.app.network.http_to(address)?);
             let recorder = Arc::new(recorder(cx, session, path)?);
+            servers.attach(&recorder);
             Network::recorded(transport, recorder, path.clone())
         }
         RecordingMode::Replay(traffic, folders, strictness) => {

@@ -16,6 +16,7 @@ use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
+use zori_core::tape::Tape;
 use zori_core::transport;
 use zori_host::settings::{
     AgentSettings, LimitSettings, PermissionSettings, RequestSettings, SessionSettings, StorageSettings,
@@ -29,6 +30,7 @@ use zori_policy::Policy;
 use zori_providers::catalog;
 use zori_providers::quirks::ToolStyle;
 use zori_providers::recording::player::{Folders, Strictness};
+use zori_providers::recording::servers::{ServerPlayer, ServerWriter};
 use zori_providers::recording::{Recording, Shape, Start};
 use zori_redact::Redactor;
 use zori_serve::parse_session;
@@ -406,7 +408,7 @@ impl Settings {
             http_limits: limits_of_request,
             agent_zero,
             names: ActiveNames::of(&config),
-            recording_mode: args.recording.record.clone().map_or(RecordingMode::None, RecordingMode::Record),
+            recording_mode: RecordingMode::None,
             dump: DebugDump::new(args.recording.dump),
             prompts: Vec::new(),
             guidelines: guidelines.loaded,
@@ -419,10 +421,19 @@ impl Settings {
         };
         let settings = Self { session, run };
         let settings = settings.falling_back(args.model.fallback.as_deref())?;
-        Ok(match recording {
-            Some(recording) => settings.replaying(recording, args),
-            None => settings,
+        Ok(match (recording, &args.recording.record) {
+            (Some(recording), _) => settings.replaying(recording, args),
+            (None, Some(file)) => settings.recording(file.clone()),
+            (None, None) => settings,
         })
+    }
+
+    /// Has the run written down in this file.
+    fn recording(mut self, file: PathBuf) -> Self {
+        let servers = Arc::new(ServerWriter::default());
+        self.session.mcp.tape = Tape::Recording(servers.clone());
+        self.run.recording_mode = RecordingMode::Record(file, servers);
+        self
     }
 
     /// Takes the model that another one gives way to. It must be one that the session could change to.
@@ -444,7 +455,7 @@ impl Settings {
 
     /// Takes what shapes requests from a recording. Nobody waits before a request is sent again.
     fn replaying(mut self, recording: Recording, args: &LowArgs) -> Self {
-        let Recording { start, prompts, traffic } = recording;
+        let Recording { start, prompts, traffic, servers } = recording;
         let Shape { system, max_tokens, temperature, effort, delivery, tool_style } = start.shape;
         let present = self.session.workspace.root.display().to_string();
         let folders = Folders { recorded: start.root, present };
@@ -461,6 +472,9 @@ impl Settings {
             waits,
         };
         self.session.model.tool_calls = tool_style;
+        self.session.mcp.tape =
+            Tape::Playing(Arc::new(ServerPlayer::new(servers, folders.clone(), strictness)));
+        self.session.mcp.login = None;
         self.run.recording_mode = RecordingMode::Replay(traffic, folders, strictness);
         self.run.prompts = prompts;
         self

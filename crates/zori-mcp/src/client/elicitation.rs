@@ -196,6 +196,12 @@ fn warning(server: &ServerConfig, field: &Field) -> String {
     format!("WARNING: `{name}` looks like a secret, and goes to the MCP server `{}`.", server.name)
 }
 
+/// Returns the names of the fields of a form that look like a secret.
+pub fn secret_fields(schema: &Value) -> Vec<String> {
+    let secret = fields(schema).into_iter().flatten().filter(|field| field.sensitive);
+    secret.map(|field| field.name).collect()
+}
+
 /// Reads the fields of a form; `None` where it cannot be shown as one.
 fn fields(schema: &Value) -> Option<Vec<Field>> {
     let properties = schema["properties"].as_object()?;

@@ -580,7 +580,7 @@ pub async fn carry(
             }
         }
     }
-    peer.close(RpcFailure::Closed("it was stopped".to_owned()));
+    peer.stop();
     tasks.abort_all();
     carrier.with_state(|state| state.streams.drain(..).for_each(|stream| stream.abort()));
     carrier.farewell().await;

@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use zori_core::transport::Headers;
 
+use super::tape::Tap;
+
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RpcFailure {
@@ -104,12 +106,15 @@ pub struct Peer {
     meta: Mutex<Map<String, Value>>,
     /// Whether the server was told that it may ask the user.
     pub may_elicit: bool,
+    /// Writes down what is said, where a run is recorded.
+    tap: Option<Tap>,
 }
 
 impl Peer {
     /// Makes one end, with the queue of what is to be sent and that of what the server says by itself.
     pub fn new(
         may_elicit: bool,
+        tap: Option<Tap>,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Outgoing>, mpsc::UnboundedReceiver<Said>) {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (said, heard) = mpsc::unbounded_channel();
@@ -122,6 +127,7 @@ impl Peer {
             subscribed: watch::Sender::new(false),
             meta: Mutex::default(),
             may_elicit,
+            tap,
         };
         (Arc::new(peer), queue, heard)
     }
@@ -159,7 +165,7 @@ impl Peer {
         }
         let mut unanswered = Unanswered { peer: self, id, done: method == "initialize" };
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        let _ = self.outgoing.send(Outgoing { message, headers });
+        self.send(Outgoing { message, headers });
         let answer = answer.await;
         unanswered.done = true;
         answer.unwrap_or_else(|_| Err(RpcFailure::Closed("it went away".to_owned())))
@@ -179,17 +185,22 @@ impl Peer {
     /// Tells the server something.
     pub fn notify(&self, method: &str, mut params: Value) {
         self.add_meta(&mut params);
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "method": method, "params": params}).into());
+        self.send(json!({"jsonrpc": "2.0", "method": method, "params": params}).into());
     }
 
     /// Answers a request of the server's.
     pub fn answer(&self, id: &Value, result: Value) {
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "result": result}).into());
+        self.send(json!({"jsonrpc": "2.0", "id": id, "result": result}).into());
+    }
+
+    fn send(&self, sent: Outgoing) {
+        self.tap.iter().for_each(|tap| tap.sent(&sent.message));
+        let _ = self.outgoing.send(sent);
     }
 
     fn refuse(&self, id: &Value, code: i64, message: &str) {
         let error = json!({"code": code, "message": message});
-        let _ = self.outgoing.send(json!({"jsonrpc": "2.0", "id": id, "error": error}).into());
+        self.send(json!({"jsonrpc": "2.0", "id": id, "error": error}).into());
     }
 
     /// Takes a message of the server's. Answers nobody waits for are dropped.
@@ -198,6 +209,7 @@ impl Peer {
             several.into_iter().for_each(|message| self.receive(message));
             return;
         }
+        self.tap.iter().for_each(|tap| tap.received(&message));
         let (method, id) = (message["method"].as_str(), &message["id"]);
         match (method, id) {
             (None, Value::Number(id)) => {
@@ -257,13 +269,27 @@ impl Peer {
 
     /// Fails one call, whose message could not be sent.
     pub fn fail(&self, id: u64, why: RpcFailure) {
-        if let Some(waiting) = self.lock().waiting.remove(&id) {
+        let waiting = self.lock().waiting.remove(&id);
+        if let Some(waiting) = waiting {
+            self.tap.iter().for_each(|tap| tap.failed(id, &why));
             let _ = waiting.reply.send(Err(why));
         }
     }
 
     /// Ends it: whoever waits learns why, and so does whoever calls later.
     pub fn close(&self, why: RpcFailure) {
+        if !self.is_closed() {
+            self.tap.iter().for_each(|tap| tap.closed(&why));
+        }
+        self.end(why);
+    }
+
+    /// Ends it because nobody needs it any more.
+    pub fn stop(&self) {
+        self.end(RpcFailure::Closed("it was stopped".to_owned()));
+    }
+
+    fn end(&self, why: RpcFailure) {
         let mut state = self.lock();
         if state.closed.is_none() {
             state.closed = Some(why.clone());
@@ -339,7 +365,7 @@ mod tests {
     #[test]
     fn answers_find_who_waits_and_others_are_dropped() {
         runtime().block_on(async {
-            let (peer, mut queue, _heard) = Peer::new(false);
+            let (peer, mut queue, _heard) = Peer::new(false, None);
             let call = peer.call("tools/list", json!({}), None);
             let server = async {
                 let sent = queue.recv().await.unwrap().message;
@@ -356,7 +382,7 @@ mod tests {
     #[test]
     fn who_stops_waiting_says_so_and_the_end_is_told() {
         runtime().block_on(async {
-            let (peer, mut queue, _heard) = Peer::new(false);
+            let (peer, mut queue, _heard) = Peer::new(false, None);
             {
                 let call = peer.call("tools/call", json!({}), None);
                 tokio::pin!(call);
@@ -373,7 +399,7 @@ mod tests {
     #[test]
     fn requests_of_servers() {
         runtime().block_on(async {
-            let (peer, mut queue, _heard) = Peer::new(false);
+            let (peer, mut queue, _heard) = Peer::new(false, None);
             peer.receive(json!({"jsonrpc": "2.0", "id": "a", "method": "ping"}));
             peer.receive(json!({"jsonrpc": "2.0", "id": "b", "method": "sampling/createMessage"}));
             peer.receive(json!({"jsonrpc": "2.0", "id": "c", "method": "elicitation/create"}));

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use zori_core::BoxFuture;
+use zori_core::tape::Tape;
 use zori_core::tool::AskUser;
 
 use super::audit::ServerRecord;
@@ -25,6 +26,7 @@ use super::servers::Shared;
 use super::stdio;
 use super::store::CachedList;
 use super::subscription;
+use super::tape::Tap;
 use super::tool_list::ListedTool;
 
 /// So long after the last notice the tools are listed again.
@@ -111,7 +113,9 @@ impl Server {
     /// Makes a server that nobody has contacted. What is known of its tools from the last time counts.
     pub(super) fn new(config: ServerConfig, shared: &Shared) -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
         let identity = config.identity();
-        let kept = shared.lists.get(&identity).filter(|_| config.enabled && config.broken.is_none());
+        // What a recording depends on is in it.
+        let counts = config.enabled && config.broken.is_none() && !shared.is_taped(&config);
+        let kept = counts.then(|| shared.lists.get(&identity)).flatten();
         let listed = kept.is_some();
         let CachedList { tools, instructions, resources, prompts, .. } = kept.unwrap_or_default();
         let state = ServerState {
@@ -147,6 +151,7 @@ impl Server {
     fn opening(&self, shared: &Shared) -> Opening {
         match &self.config.way {
             Way::Stdio { .. } | Way::Http { sse: true, .. } => Opening::Initialize,
+            Way::Http { .. } if shared.is_taped(&self.config) => Opening::Discover,
             Way::Http { .. } => shared.known.get(&self.identity).opening.unwrap_or(Opening::Discover),
         }
     }
@@ -344,7 +349,7 @@ async fn one_life(
             Some(listening) => listening.stands(&connection.peer).await,
             None => false,
         };
-        if over_http {
+        if over_http && !shared.is_played(&server.config) {
             shared.known.change(&server.identity, |known| known.opening = Some(greeting.opening));
         }
         let (listed, resources, prompts) = tokio::join!(
@@ -497,7 +502,9 @@ async fn list_if<T>(wanted: bool, list: impl Future<Output = Vec<T>>) -> Vec<T> 
 
 /// Takes over what a server has, and keeps it for the next time.
 fn keep(server: &Server, shared: &Shared, list: CachedList, facts: ServerFacts, peer: Option<&Arc<Peer>>) {
-    shared.lists.keep(&server.identity, list.clone());
+    if !shared.is_played(&server.config) {
+        shared.lists.keep(&server.identity, list.clone());
+    }
     let CachedList { tools, resources, prompts, .. } = list;
     let tools: Arc<[ListedTool]> = tools.into_iter().filter(|tool| server.config.takes(&tool.name)).collect();
     server.state.send_modify(|state| {
@@ -522,13 +529,21 @@ fn open(server: &Arc<Server>, shared: &Arc<Shared>, log: &ServerLog) -> Result<C
     let begun = format!("{}, {}", config.source.as_str(), config.kind());
     (shared.parts.audit)(&ServerRecord { server: &config.name, action: "start", summary: &begun })?;
     let (stop, stopped) = watch::channel(false);
-    let (peer, queue, heard) = Peer::new(may_elicit);
-    let carried = match &config.way {
-        Way::Stdio { .. } => {
+    let tap = match (&config.way, &shared.parts.tape) {
+        (Way::Http { .. }, Tape::Recording(tape)) => Some(Tap::new(tape.clone(), &config.name)),
+        _ => None,
+    };
+    let (peer, queue, heard) = Peer::new(may_elicit, tap);
+    let carried = match (&config.way, &shared.parts.tape) {
+        (Way::Stdio { .. }, _) => {
             let launched = shared.parts.launch.launch(config)?;
             tokio::spawn(stdio::carry(launched, peer.clone(), queue, log.clone(), stopped))
         }
-        Way::Http { .. } => {
+        (Way::Http { .. }, Tape::Playing(tape)) => {
+            let played = tape.connect(&config.name).ok_or("the recording has nothing more of it")?;
+            tokio::spawn(super::tape::play(played, peer.clone(), queue, stopped))
+        }
+        (Way::Http { .. }, _) => {
             let transport = shared.parts.transport.clone().ok_or("there is no network here")?;
             let carrier = super::http::Carrier::new(transport, config, server.bearer.clone())?;
             tokio::spawn(super::http::carry(carrier, peer.clone(), queue, stopped))

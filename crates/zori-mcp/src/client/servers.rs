@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use zori_core::tape::Tape;
 use zori_core::time::Clock;
 use zori_core::transport::Transport;
 
 use super::audit::{ServerAudit, ServerRecord};
-use super::config::ServerConfig;
+use super::config::{ServerConfig, Way};
 use super::content::PrivateFiles;
 use super::elicitation::Elicits;
 use super::form_clock::FormClock;
@@ -54,6 +55,8 @@ pub struct McpParts {
     pub budget: usize,
     /// So long the first request waits for servers whose tools are not known.
     pub first_wait: Duration,
+    /// Whether servers over HTTP are recorded, or played.
+    pub tape: Tape,
 }
 
 /// What all servers share.
@@ -75,6 +78,16 @@ impl Shared {
     /// Writes something down of a server that has happened; where it cannot be, nothing can be done about it any more.
     pub(super) fn record(&self, server: &str, action: &'static str, summary: &str) {
         let _ = (self.parts.audit)(&ServerRecord { server, action, summary });
+    }
+
+    /// Returns whether what a server says is in a recording, or comes from one: nothing else may count then.
+    pub(super) fn is_taped(&self, server: &ServerConfig) -> bool {
+        matches!(server.way, Way::Http { .. }) && !matches!(self.parts.tape, Tape::Off)
+    }
+
+    /// Returns whether a recording speaks for a server: what it says is kept nowhere, and approves nothing.
+    pub(super) fn is_played(&self, server: &ServerConfig) -> bool {
+        matches!(server.way, Way::Http { .. }) && matches!(self.parts.tape, Tape::Playing(_))
     }
 
     /// Returns whether nobody was warned of this yet.

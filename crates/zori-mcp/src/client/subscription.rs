@@ -89,7 +89,7 @@ mod tests {
     fn asked_for_again_and_given_up() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let (peer, mut queue, _heard) = Peer::new(false);
+            let (peer, mut queue, _heard) = Peer::new(false, None);
             let server = async {
                 for last in [false, false, true] {
                     let sent = queue.recv().await.unwrap().message;

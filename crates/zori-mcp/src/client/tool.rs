@@ -86,7 +86,8 @@ impl McpTool {
         }
         if change == McpChange::None || cx.consent == Consent::Person {
             let (all, identity) = (self.server.now().tools, &self.server.identity);
-            if self.shared.pins.approve(identity, name, &tool, &all) {
+            let played = self.shared.is_played(&self.server.config);
+            if !played && self.shared.pins.approve(identity, name, &tool, &all) {
                 self.shared.record(name, "pin", &tool.name);
             }
         } else {

@@ -37,6 +37,7 @@ fn find(pointer: &mut String, recorded: Option<&Value>, present: Option<&Value>)
         (Some(Value::Array(a)), Some(Value::Array(b))) => (0..a.len().max(b.len()))
             .find_map(|index| below(pointer, &index.to_string(), a.get(index), b.get(index))),
         (Some(Value::String(a)), Some(Value::String(b))) if a == b || fits(a, b) => None,
+        (Some(Value::String(a)), Some(_)) if a == REDACTED => None,
         (a, b) if a == b => None,
         (a, b) => {
             let (a, b) = (shown(a), shown(b));
@@ -122,6 +123,8 @@ mod tests {
         for present in ["key: abc, again abc.", "key: [REDACTED], again [REDACTED]."] {
             check(json!("key: [REDACTED], again [REDACTED]."), json!(present), None);
         }
+        check(json!({"pin": "[REDACTED]"}), json!({"pin": 1234}), None);
+        check(json!({"pin": "[REDACTED]"}), json!({}), Some(["/pin", "[REDACTED]", "nothing"]));
         let differs = Some(["", "key: [REDACTED].", "key: abc!"]);
         check(json!("key: [REDACTED]."), json!("key: abc!"), differs);
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use zori_core::provider::{Delivery, Effort};
+use zori_core::tape::{TapeEvent, TapeFailure};
 use zori_core::transport::TransportFailure;
 
 use super::{Shape, Start, VERSION};
@@ -63,6 +64,13 @@ pub(super) enum Out<'a> {
         how: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<&'a str>,
+    },
+    Mcp {
+        ms: u64,
+        server: &'a str,
+        connection: u32,
+        #[serde(flatten)]
+        event: Happened,
     },
 }
 
@@ -136,8 +144,81 @@ pub(super) enum In {
         #[serde(default)]
         message: String,
     },
+    Mcp {
+        server: String,
+        connection: u32,
+        #[serde(flatten)]
+        event: Happened,
+    },
     #[serde(other)]
     Other,
+}
+
+/// What happened on a connection to an MCP server.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Happened {
+    Sent(Value),
+    Received(Value),
+    Failed {
+        id: u64,
+        #[serde(flatten)]
+        why: Why,
+    },
+    Closed(Why),
+}
+
+/// Why a request or a connection failed.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Why {
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<i64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    login: bool,
+}
+
+impl From<TapeEvent> for Happened {
+    fn from(event: TapeEvent) -> Self {
+        match event {
+            TapeEvent::Sent(message) => Self::Sent(message),
+            TapeEvent::Received(message) => Self::Received(message),
+            TapeEvent::Failed(id, why) => Self::Failed { id, why: why.into() },
+            TapeEvent::Closed(why) => Self::Closed(why.into()),
+        }
+    }
+}
+
+impl From<Happened> for TapeEvent {
+    fn from(happened: Happened) -> Self {
+        match happened {
+            Happened::Sent(message) => Self::Sent(message),
+            Happened::Received(message) => Self::Received(message),
+            Happened::Failed { id, why } => Self::Failed(id, why.into()),
+            Happened::Closed(why) => Self::Closed(why.into()),
+        }
+    }
+}
+
+impl From<TapeFailure> for Why {
+    fn from(failure: TapeFailure) -> Self {
+        let (message, code, login) = match failure {
+            TapeFailure::Refused(code, message) => (message, Some(code), false),
+            TapeFailure::Gone(message) => (message, None, false),
+            TapeFailure::NeedsLogin(message) => (message, None, true),
+        };
+        Self { message, code, login }
+    }
+}
+
+impl From<Why> for TapeFailure {
+    fn from(why: Why) -> Self {
+        match why {
+            Why { message, code: Some(code), .. } => Self::Refused(code, message),
+            Why { message, login: true, .. } => Self::NeedsLogin(message),
+            Why { message, .. } => Self::Gone(message),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

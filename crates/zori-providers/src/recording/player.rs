@@ -32,7 +32,7 @@ pub struct Folders {
 
 impl Folders {
     /// Returns a request's body as it would be in the recorded directory.
-    fn moved(&self, body: &[u8]) -> String {
+    pub(super) fn moved(&self, body: &[u8]) -> String {
         let text = String::from_utf8_lossy(body);
         let escaped = |path: &str| {
             let quoted = Value::String(path.to_owned()).to_string();

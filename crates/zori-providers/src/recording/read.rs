@@ -8,7 +8,7 @@ use zori_core::input::Prompt;
 use zori_core::transport::{Method, TransportFailure};
 
 use super::line::{self, In};
-use super::{Answer, RecordedExchange, Recording, Start, VERSION, base64};
+use super::{Answer, RecordedExchange, Recording, ServerEvent, Start, VERSION, base64};
 use crate::replay::{Chunking, Ending, Exchange};
 
 /// Why a text cannot be read as a recording.
@@ -52,19 +52,22 @@ impl Recording {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let (_, first) = lines.next().ok_or(RecordingError::NotOne)?;
         let start = start(first)?;
-        let mut prompts = Vec::new();
+        let (mut prompts, mut servers) = (Vec::new(), Vec::new());
         let mut exchanges = BTreeMap::new();
         for (at, line) in lines {
             let wrong = |why: String| RecordingError::Line { line: at + 1, why };
             let last = !text.ends_with('\n') && text.ends_with(line);
             match serde_json::from_str(line) {
+                Ok(In::Mcp { server, connection, event }) => {
+                    servers.push(ServerEvent { server, connection, event: event.into() });
+                }
                 Ok(line) => take(line, &mut prompts, &mut exchanges).map_err(wrong)?,
                 Err(_) if last => {}
                 Err(error) => return Err(wrong(error.to_string())),
             }
         }
         let traffic = exchanges.into_iter().map(|(n, exchange)| exchange.finished(n)).collect();
-        Ok(Self { start, prompts, traffic })
+        Ok(Self { start, prompts, traffic, servers })
     }
 }
 
@@ -148,7 +151,7 @@ fn take(
         In::End { n, how, message } => {
             exchanges.get_mut(&n).ok_or_else(|| unasked(n))?.end = Some((how, message));
         }
-        In::Other => {}
+        In::Mcp { .. } | In::Other => {}
     }
     Ok(())
 }

@@ -18,7 +18,7 @@ use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Transport, Tra
 use super::line::{self, Out};
 use super::secrets::{Filter, Secrets, harmless_url};
 use super::spread::Spread;
-use super::{Start, base64};
+use super::{ServerEvent, Start, base64};
 
 /// The headers of an answer that mean something to us, or that help when asking the provider about it.
 const HEADERS: &[&str] =
@@ -66,6 +66,14 @@ impl Recorder {
         let images = prompt.images.iter().map(|image| self.secrets.redacted_text(&image.base64()));
         let text = &self.secrets.redacted_text(&prompt.text);
         self.write(&Out::Prompt { ms: self.ms(), text, images: images.collect() });
+    }
+
+    /// Writes what happened on a connection to an MCP server.
+    pub fn server(&self, happened: ServerEvent) {
+        let ServerEvent { server, connection, event } = happened;
+        let line = Out::Mcp { ms: self.ms(), server: &server, connection, event: event.into() };
+        let line = serde_json::to_string(&line).expect("a line has text keys only");
+        self.write_line(self.secrets.redacted_text(&line).into_bytes());
     }
 
     /// Returns why the recording ends early, once.
@@ -127,7 +135,10 @@ impl Recorder {
 
     /// Writes a line in one piece, so that a crash leaves whole lines.
     fn write(&self, line: &Out<'_>) {
-        let mut bytes = serde_json::to_vec(line).expect("a line has text keys only");
+        self.write_line(serde_json::to_vec(line).expect("a line has text keys only"));
+    }
+
+    fn write_line(&self, mut bytes: Vec<u8>) {
         bytes.push(b'\n');
         let mut state = self.lock();
         if state.stopped {

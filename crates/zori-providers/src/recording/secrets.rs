@@ -9,8 +9,10 @@ use zori_core::secret::REDACTED;
 const TELLING: &[&str] = &["key", "token", "secret", "passw", "auth", "sig", "credential"];
 
 /// The secrets of a run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Secrets {
+    /// What is known, also what is learnt later.
+    known: zori_core::secret::Secrets,
     /// Every form of each.
     forms: Vec<Vec<u8>>,
     /// The bytes a form begins with.
@@ -24,7 +26,7 @@ impl Secrets {
         let mut first: Vec<u8> = forms.iter().map(|form| form[0]).collect();
         first.sort_unstable();
         first.dedup();
-        Self { forms, first }
+        Self { known: known.clone(), forms, first }
     }
 
     /// Returns the bytes without them.
@@ -36,7 +38,8 @@ impl Secrets {
 
     /// Returns the text without them.
     pub(super) fn redacted_text(&self, text: &str) -> String {
-        String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned()
+        let text = String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned();
+        self.known.redact(&text).into_owned()
     }
 
     /// Returns whether there are none.

@@ -46,6 +46,7 @@ mod mcp_forms;
 mod mcp_http;
 mod mcp_login;
 mod mcp_pins;
+mod mcp_recording;
 mod mcp_serve;
 mod memory;
 mod memory_vectors;

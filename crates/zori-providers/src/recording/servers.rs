@@ -1,0 +1,373 @@
+//! MCP servers on a recording: what is said with them goes to the file, and comes from it on a replay.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use zori_core::tape::{PlayTape, PlayedConnection, TapeEvent, TapeFailure, WriteTape};
+
+use super::ServerEvent;
+use super::compare::{self, Difference};
+use super::player::{Folders, Strictness};
+use super::recorder::Recorder;
+
+/// Greetings say who asks, which may be another version.
+const GREETINGS: &[&str] = &["initialize", "server/discover"];
+
+/// Writes to a recording. What is said before its file is made waits for that.
+#[derive(Default)]
+pub struct ServerWriter {
+    state: Mutex<Writing>,
+}
+
+#[derive(Default)]
+struct Writing {
+    recorder: Option<Arc<Recorder>>,
+    waiting: Vec<ServerEvent>,
+    connections: BTreeMap<String, u32>,
+}
+
+impl ServerWriter {
+    /// Writes to this recording from now on, first what waits.
+    pub fn attach(&self, recorder: &Arc<Recorder>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut state.waiting).into_iter().for_each(|event| recorder.server(event));
+        state.recorder = Some(recorder.clone());
+    }
+}
+
+impl WriteTape for ServerWriter {
+    fn connect(&self, server: &str) -> u32 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = state.connections.entry(server.to_owned()).or_default();
+        *number += 1;
+        *number
+    }
+
+    fn write(&self, server: &str, connection: u32, event: TapeEvent) {
+        let happened = ServerEvent { server: server.to_owned(), connection, event };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &state.recorder {
+            Some(recorder) => recorder.server(happened),
+            None => state.waiting.push(happened),
+        }
+    }
+}
+
+/// Answers in place of the servers of a recording.
+pub struct ServerPlayer {
+    /// What is left, by server and number of connection.
+    connections: Mutex<BTreeMap<(String, u32), Vec<TapeEvent>>>,
+    folders: Folders,
+    strictness: Strictness,
+}
+
+impl ServerPlayer {
+    /// Takes what was said with the servers of a recording.
+    pub fn new(events: Vec<ServerEvent>, folders: Folders, strictness: Strictness) -> Self {
+        let mut connections: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for ServerEvent { server, connection, event } in events {
+            connections.entry((server, connection)).or_default().push(event);
+        }
+        Self { connections: Mutex::new(connections), folders, strictness }
+    }
+}
+
+impl PlayTape for ServerPlayer {
+    fn connect(&self, server: &str) -> Option<Box<dyn PlayedConnection>> {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = connections.keys().find(|(name, _)| name == server)?.clone();
+        let events = connections.remove(&first)?;
+        let events = events.into_iter().map(|event| Recorded { event, past: false }).collect();
+        let (folders, strictness) = (self.folders.clone(), self.strictness);
+        Some(Box::new(Connection { events, ids: BTreeMap::new(), folders, strictness }))
+    }
+}
+
+/// A recorded event, and whether it has happened again.
+struct Recorded {
+    event: TapeEvent,
+    past: bool,
+}
+
+/// One connection. A message is answered as the recorded one was that is the same, whatever the order: what was said side by side may come in
+/// another one.
+struct Connection {
+    events: Vec<Recorded>,
+    /// The present id of each recorded request that was made.
+    ids: BTreeMap<u64, u64>,
+    folders: Folders,
+    strictness: Strictness,
+}
+
+impl PlayedConnection for Connection {
+    fn sent(&mut self, message: &Value) -> Vec<TapeEvent> {
+        let mut now = Vec::new();
+        let present: Value =
+            serde_json::from_str(&self.folders.moved(message.to_string().as_bytes())).unwrap_or_default();
+        match (request_id(message), self.recorded(&present)) {
+            (Some(id), Err(why)) => now.push(TapeEvent::Failed(id, TapeFailure::Gone(why))),
+            // What is only told is not waited for.
+            (None, Err(why)) if message.get("method").is_none() => self.refuse_answered(message, why),
+            (None, Err(_)) => {}
+            (id, Ok(at)) => {
+                self.events[at].past = true;
+                if let (Some(id), Some(recorded)) = (id, self.request_at(at)) {
+                    self.ids.insert(recorded, id);
+                }
+            }
+        }
+        now.extend(self.due());
+        now
+    }
+}
+
+impl Connection {
+    /// Finds the recorded message that this one is. An error says why there is none.
+    fn recorded(&self, present: &Value) -> Result<usize, String> {
+        let mut nearest = None;
+        for (at, recorded) in self.events.iter().enumerate().filter(|(_, recorded)| !recorded.past) {
+            let TapeEvent::Sent(sent) = &recorded.event else { continue };
+            let same_kind = match present.get("method") {
+                Some(method) => sent.get("method") == Some(method),
+                None => sent.get("method").is_none() && sent["id"] == present["id"],
+            };
+            if !same_kind {
+                continue;
+            }
+            match difference(sent, present) {
+                None => return Ok(at),
+                Some(difference) => drop(nearest.get_or_insert((at, difference))),
+            }
+        }
+        let what = match present["method"].as_str() {
+            Some(method) => format!("`{method}`"),
+            None => "the answer to its form".to_owned(),
+        };
+        match nearest {
+            Some((at, _)) if self.strictness == Strictness::Lenient => Ok(at),
+            Some((_, Difference { pointer, recorded, present })) => Err(format!(
+                "{what} differs from the recording at `{pointer}`: recorded `{recorded}`, now `{present}`"
+            )),
+            None => Err(format!("the recording has no answer to {what}")),
+        }
+    }
+
+    /// Fails the request that a form was about which is answered otherwise now.
+    fn refuse_answered(&mut self, answer: &Value, why: String) {
+        let is_answer = |recorded: &Recorded| matches!(&recorded.event, TapeEvent::Sent(sent) if sent.get("method").is_none() && sent["id"] == answer["id"]);
+        let Some(at) = self.events.iter().position(is_answer) else { return };
+        self.events[at].past = true;
+        let asked =
+            self.events[at..].iter_mut().find(|later| answered_id(&later.event).is_some() && !later.past);
+        if let Some(later) = asked
+            && let Some(id) = answered_id(&later.event)
+        {
+            later.event = TapeEvent::Failed(id, TapeFailure::Gone(why));
+        }
+    }
+
+    /// Returns what happens now, in the recorded order.
+    fn due(&mut self) -> Vec<TapeEvent> {
+        let mut due = Vec::new();
+        for at in 0..self.events.len() {
+            if self.events[at].past || !self.is_due(at) {
+                continue;
+            }
+            self.events[at].past = true;
+            due.push(self.renumbered(self.events[at].event.clone()));
+        }
+        due
+    }
+
+    fn is_due(&self, at: usize) -> bool {
+        if matches!(self.events[at].event, TapeEvent::Sent(_)) {
+            return false;
+        }
+        if let Some(id) = answered_id(&self.events[at].event) {
+            let request = (0..at).rev().find(|&before| self.request_at(before) == Some(id));
+            return request.is_none_or(|request| {
+                // A form in between is answered first.
+                let open = |recorded: &Recorded| !recorded.past && is_answer(&recorded.event);
+                self.events[request].past && !self.events[request..at].iter().any(open)
+            });
+        }
+        let asked = |at: &usize| self.request_at(*at).is_some();
+        let during = |&request: &usize| {
+            let id = self.request_at(request);
+            self.events[request].past && self.events[at..].iter().any(|later| answered_id(&later.event) == id)
+        };
+        let last = (0..at).rev().find(asked);
+        last.is_none_or(|last| self.events[last].past)
+            || (0..at).filter(asked).any(|request| during(&request))
+            || (at..self.events.len()).filter(asked).any(|later| self.events[later].past)
+    }
+
+    /// Returns the id of the request that an event is.
+    fn request_at(&self, at: usize) -> Option<u64> {
+        match &self.events[at].event {
+            TapeEvent::Sent(sent) => request_id(sent),
+            _ => None,
+        }
+    }
+
+    /// Returns an event with the ids that requests have now.
+    fn renumbered(&self, event: TapeEvent) -> TapeEvent {
+        let now = |id: &Value| id.as_u64().and_then(|id| self.ids.get(&id).copied());
+        match event {
+            TapeEvent::Received(mut message) => {
+                if message.get("method").is_none() {
+                    if let Some(id) = now(&message["id"]) {
+                        message["id"] = id.into();
+                    }
+                } else if let Some(id) = now(&message["params"]["progressToken"]) {
+                    message["params"]["progressToken"] = id.into();
+                }
+                TapeEvent::Received(message)
+            }
+            TapeEvent::Failed(id, why) => TapeEvent::Failed(self.ids.get(&id).copied().unwrap_or(id), why),
+            other => other,
+        }
+    }
+}
+
+/// Says how a message differs from a recorded one of its kind.
+fn difference(recorded: &Value, present: &Value) -> Option<Difference> {
+    let method = present["method"].as_str();
+    if method.is_some_and(|method| GREETINGS.contains(&method) || request_id(present).is_none()) {
+        return None;
+    }
+    let said = |message: &Value| {
+        let mut said = match method {
+            Some(_) => message["params"].clone(),
+            None => message["result"].clone(),
+        };
+        if let Some(said) = said.as_object_mut() {
+            said.remove("_meta");
+        }
+        said
+    };
+    compare::first_difference(&said(recorded), &said(present))
+}
+
+/// Returns the id of a request to the server.
+fn request_id(message: &Value) -> Option<u64> {
+    message["id"].as_u64().filter(|_| message.get("method").is_some())
+}
+
+/// Returns the id of the request that an event answers.
+fn answered_id(event: &TapeEvent) -> Option<u64> {
+    match event {
+        TapeEvent::Received(message) if message.get("method").is_none() => message["id"].as_u64(),
+        TapeEvent::Failed(id, _) => Some(*id),
+        _ => None,
+    }
+}
+
+/// Returns whether an event is the answer to a question of the server's.
+fn is_answer(event: &TapeEvent) -> bool {
+    matches!(event, TapeEvent::Sent(sent) if sent.get("method").is_none() && !sent["id"].is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn connection(
+        events: impl IntoIterator<Item = TapeEvent>,
+        strictness: Strictness,
+    ) -> Box<dyn PlayedConnection> {
+        let event = |event| ServerEvent { server: "s".to_owned(), connection: 1, event };
+        let folders = Folders { recorded: "/then".to_owned(), present: "/now".to_owned() };
+        let player = ServerPlayer::new(events.into_iter().map(event).collect(), folders, strictness);
+        assert!(player.connect("other").is_none());
+        let first = player.connect("s").expect("it is recorded");
+        assert!(player.connect("s").is_none(), "there was one connection");
+        first
+    }
+
+    fn call(id: u64, tool: &str) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "_meta": {"progressToken": id}}})
+    }
+
+    fn result(id: u64, text: &str) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "result": text})
+    }
+
+    fn gone(id: u64, why: &str) -> TapeEvent {
+        TapeEvent::Failed(id, TapeFailure::Gone(why.to_owned()))
+    }
+
+    use TapeEvent::{Received, Sent};
+
+    /// Two calls that ran side by side are made in another order, with other ids.
+    #[test]
+    fn answers_find_their_requests() {
+        let progress = |id: u64| json!({"method": "notifications/progress", "params": {"progressToken": id}});
+        let mut played = connection(
+            [
+                Sent(call(1, "a")),
+                Sent(call(2, "b /then/x")),
+                Received(progress(2)),
+                Received(result(2, "B")),
+                Received(result(1, "A")),
+            ],
+            Strictness::Strict,
+        );
+        assert_eq!(played.sent(&call(7, "b /now/x")), [Received(progress(7)), Received(result(7, "B"))]);
+        assert_eq!(played.sent(&call(8, "a")), [Received(result(8, "A"))]);
+        assert_eq!(played.sent(&call(9, "a")), [gone(9, "the recording has no answer to `tools/call`")]);
+    }
+
+    /// What a form is answered with is compared, and the call waits for it.
+    #[test]
+    fn a_form_is_answered_first() {
+        let form = json!({"id": "f", "method": "elicitation/create", "params": {}});
+        let answer = |name: &str| json!({"id": "f", "result": {"content": {"name": name}}});
+        let events =
+            || [Sent(call(1, "a")), Received(form.clone()), Sent(answer("Ada")), Received(result(1, "A"))];
+        let mut played = connection(events(), Strictness::Strict);
+        assert_eq!(played.sent(&call(1, "a")), [Received(form.clone())]);
+        assert_eq!(played.sent(&answer("Ada")), [Received(result(1, "A"))]);
+        let mut played = connection(events(), Strictness::Strict);
+        played.sent(&call(3, "a"));
+        let why =
+            "the answer to its form differs from the recording at `/content/name`: recorded `Ada`, now `Bob`";
+        assert_eq!(played.sent(&answer("Bob")), [gone(3, why)]);
+        let mut played = connection(events(), Strictness::Lenient);
+        played.sent(&call(3, "a"));
+        assert_eq!(played.sent(&answer("Bob")), [Received(result(3, "A"))]);
+    }
+
+    /// What a server says by itself comes when what was asked before it was asked again, or something later.
+    #[test]
+    fn what_is_said_unasked() {
+        let changed = json!({"method": "notifications/tools/list_changed"});
+        let list = |id: u64| json!({"id": id, "method": "tools/list", "params": {}});
+        let events = || {
+            [
+                Sent(list(1)),
+                Received(result(1, "one")),
+                Received(changed.clone()),
+                Sent(list(2)),
+                Received(result(2, "two")),
+                gone(0, "x"),
+            ]
+        };
+        let mut played = connection(events(), Strictness::Strict);
+        assert_eq!(
+            played.sent(&list(5)),
+            [Received(result(5, "one")), Received(changed.clone()), gone(0, "x")]
+        );
+        assert_eq!(played.sent(&list(6)), [Received(result(6, "two"))]);
+        let why = r#"`tools/call` differs from the recording at `/name`: recorded `a`, now `b`"#;
+        let mut played = connection(
+            [Sent(call(1, "a")), TapeEvent::Closed(TapeFailure::Gone("x".to_owned()))],
+            Strictness::Strict,
+        );
+        assert_eq!(played.sent(&call(1, "b")), [gone(1, why)]);
+        assert_eq!(played.sent(&call(2, "a")), [TapeEvent::Closed(TapeFailure::Gone("x".to_owned()))]);
+    }
+}
