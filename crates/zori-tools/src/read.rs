@@ -25,6 +25,8 @@ use crate::{blocking, paths};
 
 /// How much of a file one call returns (READ-2).
 const MAX_BYTES: usize = 51_200;
+/// How much behind that is read to count the lines; of a longer file nobody is told how many it has.
+const MAX_COUNTED: u64 = 8 << 20;
 
 pub const DEF: ToolDef = ToolDef {
     kind: ToolKind::Read,
@@ -77,6 +79,9 @@ struct Data<'a> {
     bytes: u64,
     #[serde(flatten)]
     page: Option<Page>,
+    /// How many lines the whole file has, where not all of them are here and it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<u64>,
     /// Set where the file is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<&'static str>,
@@ -144,7 +149,7 @@ fn read(
         Ok(ImageCheck::Answered(output)) | Err(output) => return output,
     };
     let data = match (args.offset, args.limit) {
-        (None, None) => start(path, opened, max, (seen, leniency)),
+        (None, None) => start(path, opened, max, (seen, leniency), cancel),
         (offset, limit) => {
             let first = offset.map_or(1, i64::unsigned_abs);
             let lines = limit.map_or(u64::MAX, i64::unsigned_abs);
@@ -160,14 +165,20 @@ fn start(
     opened: Opened,
     max: usize,
     (seen, leniency): (&SeenFiles, Leniency),
+    cancel: &Cancel,
 ) -> Result<ToolOutput, ToolOutput> {
     let Opened { real, file, meta } = opened;
-    let Source { len, bytes: source, encoding } = source(&real, file, &meta, seen, leniency);
+    let Source { len, bytes: mut source, encoding } = source(&real, file, &meta, seen, leniency);
     let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or(max).min(max) + 1);
-    source.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|e| FileError::from_io(path, e).output())?;
+    let first = source.by_ref().take(max as u64 + 1).read_to_end(&mut bytes);
+    first.map_err(|e| FileError::from_io(path, e).output())?;
     // Some files say they are empty and are not, those of the kernel for example.
     let size = len.max(bytes.len() as u64);
     let truncated = bytes.len() > max;
+    let total_lines = match truncated && leniency == Leniency::Forgiving {
+        true => LineCount::of(&bytes).to_the_end(&mut source, cancel),
+        false => None,
+    };
     bytes.truncate(max);
     let mark = match truncated || encoding.is_some() {
         true => SeenState::part(&meta),
@@ -176,8 +187,15 @@ fn start(
     let completeness = if truncated { Completeness::Cut } else { Completeness::Whole };
     let content = textfile::text(path, bytes, completeness).map_err(|e| e.output())?;
     seen.remember(&real, mark);
-    let data =
-        Data { path: paths::shown(&real), content: &content, truncated, bytes: size, page: None, encoding };
+    let data = Data {
+        path: paths::shown(&real),
+        content: &content,
+        truncated,
+        bytes: size,
+        page: None,
+        total_lines,
+        encoding,
+    };
     Ok(success(&data))
 }
 
@@ -227,11 +245,12 @@ fn page(
 ) -> Result<ToolOutput, ToolOutput> {
     let Opened { real, file, meta } = opened;
     let Source { len, bytes: mut source, encoding } = source(&real, file, &meta, seen, leniency);
-    let cut = scan(&mut source, &wanted, cancel).map_err(|e| FileError::from_io(path, e).output())?;
+    let (cut, counted) =
+        scan(&mut source, &wanted, cancel).map_err(|e| FileError::from_io(path, e).output())?;
     if cut.bytes.is_empty() && wanted.first > 1 {
         return Err(ToolOutput::failure(
             ToolCode::InvalidInput,
-            format!("`offset` {} is past the end: the file has {} lines", wanted.first, cut.lines_before),
+            format!("`offset` {} is past the end: the file has {} lines", wanted.first, counted.total()),
         ));
     }
     let completeness = if cut.more { Completeness::Cut } else { Completeness::Whole };
@@ -240,6 +259,11 @@ fn page(
     let lines = content.lines().count() as u64;
     let end_line = (wanted.first + lines).saturating_sub(1);
     seen.remember(&real, SeenState::part(&meta));
+    let total_lines = match (leniency, cut.more) {
+        (Leniency::Exact, _) => None,
+        (Leniency::Forgiving, false) => Some(counted.total()),
+        (Leniency::Forgiving, true) => counted.to_the_end(&mut source, cancel),
+    };
     let page = Page { start_line: wanted.first, end_line, next_offset: cut.more.then_some(end_line + 1) };
     let data = Data {
         path: paths::shown(&real),
@@ -247,23 +271,65 @@ fn page(
         truncated: cut.more,
         bytes: len,
         page: Some(page),
+        total_lines,
         encoding,
     };
     Ok(success(&data))
 }
 
 /// The wanted lines, found.
+#[derive(Default)]
 struct PageLines {
     bytes: Vec<u8>,
     more: bool,
-    lines_before: u64,
 }
 
-fn scan(file: &mut impl io::Read, wanted: &LineRange, cancel: &Cancel) -> io::Result<PageLines> {
-    let mut cut = PageLines { bytes: Vec::new(), more: false, lines_before: 0 };
+/// The lines of what was read so far.
+#[derive(Default)]
+struct LineCount {
+    ended: u64,
+    /// Whether the last line has no newline yet.
+    open: bool,
+}
+
+impl LineCount {
+    fn of(bytes: &[u8]) -> Self {
+        let mut lines = Self::default();
+        lines.add(bytes);
+        lines
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.ended += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.open = bytes.last().map_or(self.open, |last| *last != b'\n');
+    }
+
+    fn total(&self) -> u64 {
+        self.ended + u64::from(self.open)
+    }
+
+    /// Counts what is left of a file; `None` where that is too much or cannot be read.
+    fn to_the_end(mut self, file: &mut impl io::Read, cancel: &Cancel) -> Option<u64> {
+        let mut buffer = vec![0; 64 << 10];
+        let mut left = MAX_COUNTED;
+        while !cancel.is_cancelled() {
+            let n = match file.read(&mut buffer) {
+                Ok(0) => return Some(self.total()),
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return None,
+            };
+            self.add(&buffer[..n]);
+            left = left.checked_sub(n as u64)?;
+        }
+        None
+    }
+}
+
+fn scan(file: &mut impl io::Read, wanted: &LineRange, cancel: &Cancel) -> io::Result<(PageLines, LineCount)> {
+    let (mut cut, mut counted) = (PageLines::default(), LineCount::default());
     let mut buffer = vec![0; 64 << 10];
     let mut line = 1;
-    let mut ends_in_line = false;
     let mut full = false;
     loop {
         if cancel.is_cancelled() {
@@ -275,15 +341,14 @@ fn scan(file: &mut impl io::Read, wanted: &LineRange, cancel: &Cancel) -> io::Re
             Err(error) => return Err(error),
         };
         if n == 0 {
-            cut.lines_before = line - 1 + u64::from(ends_in_line);
-            return Ok(cut);
+            return Ok((cut, counted));
         }
-        ends_in_line = buffer[n - 1] != b'\n';
+        counted.add(&buffer[..n]);
         for piece in buffer[..n].split_inclusive(|&b| b == b'\n') {
             if line >= wanted.first {
                 if full || line - wanted.first >= wanted.lines {
                     cut.more = true;
-                    return Ok(cut);
+                    return Ok((cut, counted));
                 }
                 let room = wanted.max - cut.bytes.len();
                 full = piece.len() >= room;
@@ -294,7 +359,7 @@ fn scan(file: &mut impl io::Read, wanted: &LineRange, cancel: &Cancel) -> io::Re
                     if let Some(end) = cut.bytes.iter().rposition(|&b| b == b'\n') {
                         cut.bytes.truncate(end + 1);
                     }
-                    return Ok(cut);
+                    return Ok((cut, counted));
                 }
             }
             if piece.ends_with(b"\n") {

@@ -31,8 +31,11 @@ fn the_bound_is_51200_bytes_and_never_inside_a_character() {
     let expect = |name: &str, content: &str, truncated: bool, bytes: usize| {
         let args = format!(r#"{{"path":"{name}"}}"#);
         let path = format!("$ROOT/{name}");
-        let data =
+        let mut data =
             serde_json::json!({ "path": path, "content": content, "truncated": truncated, "bytes": bytes });
+        if truncated {
+            data["total_lines"] = 1.into();
+        }
         let found: serde_json::Value = serde_json::from_str(&check(&scratch, &args)).unwrap();
         assert_eq!(found["data"], data);
     };
@@ -52,19 +55,19 @@ fn pages() {
     let page = |args: &str| check(&scratch, args).replace(r#"{"ok":true,"data":{"path":"$ROOT/f","#, "{");
     assert_eq!(
         page(r#"{"path":"f","offset":2,"limit":2}"#),
-        r#"{"content":"two\nthree\n","truncated":true,"bytes":18,"start_line":2,"end_line":3,"next_offset":4}}"#
+        r#"{"content":"two\nthree\n","truncated":true,"bytes":18,"start_line":2,"end_line":3,"next_offset":4,"total_lines":4}}"#
     );
     assert_eq!(
         page(r#"{"path":"f","offset":"4"}"#),
-        r#"{"content":"four","truncated":false,"bytes":18,"start_line":4,"end_line":4}}"#
+        r#"{"content":"four","truncated":false,"bytes":18,"start_line":4,"end_line":4,"total_lines":4}}"#
     );
     assert_eq!(
         page(r#"{"path":"f","limit":1}"#),
-        r#"{"content":"one\n","truncated":true,"bytes":18,"start_line":1,"end_line":1,"next_offset":2}}"#
+        r#"{"content":"one\n","truncated":true,"bytes":18,"start_line":1,"end_line":1,"next_offset":2,"total_lines":4}}"#
     );
     assert_eq!(
         page(r#"{"path":"f","offset":2,"max_bytes":9}"#),
-        r#"{"content":"two\n","truncated":true,"bytes":18,"start_line":2,"end_line":2,"next_offset":3}}"#
+        r#"{"content":"two\n","truncated":true,"bytes":18,"start_line":2,"end_line":2,"next_offset":3,"total_lines":4}}"#
     );
     assert_eq!(
         page(r#"{"path":"f","offset":5}"#),
@@ -73,6 +76,42 @@ fn pages() {
     assert_eq!(
         page(r#"{"path":"f","offset":0}"#),
         r#"{"ok":false,"error":{"code":"invalid_input","message":"`offset` must be at least 1"}}"#
+    );
+}
+
+/// How many lines there are is known of a page and of a beginning, with and without a newline at the end, unless the file is too long to be counted.
+#[test]
+fn all_lines_are_counted() {
+    let scratch = Scratch::new();
+    let total = |content: String, args: &str| {
+        scratch.put("f", content);
+        let found: serde_json::Value = serde_json::from_str(&check(&scratch, args)).unwrap();
+        found["data"]["total_lines"].clone()
+    };
+    let (whole, page) = (r#"{"path":"f"}"#, r#"{"path":"f","offset":2,"limit":1}"#);
+    for lines in [20_000, 700_000] {
+        assert_eq!(total("line\n".repeat(lines), whole), lines, "{lines}");
+        assert_eq!(total("line\n".repeat(lines) + "end", whole), lines + 1, "{lines}");
+        assert_eq!(total("line\n".repeat(lines), page), lines, "{lines}");
+        assert_eq!(total("line\n".repeat(lines) + "end", page), lines + 1, "{lines}");
+    }
+    let long = "line\n".repeat((MAX_COUNTED / 5) as usize + 40_000);
+    assert_eq!(total(long.clone(), whole), serde_json::Value::Null);
+    assert_eq!(total(long, page), serde_json::Value::Null);
+    assert_eq!(total("one\ntwo\n".to_owned(), whole), serde_json::Value::Null, "all of them are here");
+}
+
+/// The exact profile's result has no field more.
+#[test]
+fn the_exact_profile_counts_nothing() {
+    let scratch = Scratch::new();
+    scratch.put("f", "one\ntwo\n");
+    let env = ToolEnv { leniency: Leniency::Exact, ..scratch.env() };
+    let tool = Read::new(Arc::new(env), Arc::default());
+    let found = call(&tool, &DEF, r#"{"path":"f","limit":1}"#);
+    assert_eq!(
+        scratch.hide(found.envelope.get()),
+        r#"{"ok":true,"data":{"path":"$ROOT/f","content":"one\n","truncated":true,"bytes":8,"start_line":1,"end_line":1,"next_offset":2}}"#
     );
 }
 
