@@ -3,6 +3,7 @@
 //! `screen/start.rs` puts it together, `screen/turns.rs` runs turns, `screen/commands.rs` the slash commands, `screen/outside.rs` what is neither.
 
 mod aside;
+mod asked_changes;
 mod commands;
 mod completions;
 mod display;
@@ -43,7 +44,7 @@ use zori_tui::completion::Item;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
 use crate::chat::Chat;
-use crate::chat::undo::UndoPlan;
+use crate::chat::undo::{UndoPlan, turn_lines};
 use display::Display;
 use history::HistoryFile;
 use outside::Outside;
@@ -224,7 +225,8 @@ impl Screen<'_, '_> {
     /// Lists the turns that `/rewind` can go back to, newest first, then what of one goes back.
     fn find_turns(&mut self, word: String) {
         let turns = self.chat.plain.session().turns().unwrap_or_default();
-        let (items, of) = offers::turns(&turns, &word);
+        let lines = turn_lines(self.chat.plain.session(), &turns);
+        let (items, of) = offers::turns(&turns, &lines, &word);
         self.display.take(Msg::Found { word, items, of, all: of, pending: false });
     }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde_json::value::RawValue;
 use tokio::sync::{Notify, mpsc};
 use zori_core::cost::{Ledger, Spent};
 use zori_core::event::{NoticeLevel, TurnSummary};
@@ -466,6 +467,12 @@ impl Session {
             Ok(resolved) => (resolved.tool.kind(), resolved.effects),
             Err(_) => (None, Vec::new()),
         }
+    }
+
+    /// Returns what a call asks for by our own names, whichever it was made with; `None` where no tool takes it.
+    pub fn canonical_arguments(&self, call: &ToolCall) -> Option<Box<RawValue>> {
+        let ToolInput::Json(args) = &call.input else { return None };
+        self.tools.resolve(&call.name, args).ok().map(|resolved| resolved.args)
     }
 
     /// Returns the file that names the processes of the session while they live, if there ever were any.

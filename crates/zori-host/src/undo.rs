@@ -8,8 +8,9 @@ mod rewinder;
 mod saved;
 mod words;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use zori_core::files::ClientFiles;
@@ -192,6 +193,8 @@ pub(crate) struct SessionUndo {
     pub(crate) settings: UndoSettings,
     /// The client that may hold files of the session.
     pub(crate) client: Option<Arc<dyn ClientFiles>>,
+    /// How many lines turns added and removed that are over.
+    counted: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
 impl SessionUndo {
@@ -230,7 +233,15 @@ impl SessionUndo {
             now: settings.now,
         })?;
         let (capture, settings) = (Arc::new(capture), settings.clone());
-        Ok(Self { capture, sessions, id, workspace, settings, client: facts.client })
+        Ok(Self {
+            capture,
+            sessions,
+            id,
+            workspace,
+            settings,
+            client: facts.client,
+            counted: Mutex::default(),
+        })
     }
 
     fn context(&self) -> Context<'_> {
@@ -251,12 +262,30 @@ impl SessionUndo {
             let paths: Vec<_> =
                 report.restored.iter().map(|file| (file.path.clone(), file.state.clone())).collect();
             self.capture.restored(&paths);
+            self.lock_counted().clear();
         }
         Ok(performed)
     }
 
     pub(crate) fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
         self.context().turns()
+    }
+
+    /// Returns how many lines these turns added and removed, as far as that is known. It is counted once but for the newest turn, whose jobs may
+    /// still run.
+    pub(crate) fn line_counts(&self, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
+        let mut counted = self.lock_counted();
+        let new: Vec<u32> = turns.iter().copied().filter(|turn| !counted.contains_key(turn)).collect();
+        if !new.is_empty() {
+            counted.extend(self.context().line_counts(&new)?);
+        }
+        let known = counted.clone();
+        counted.retain(|turn, _| turns.iter().max() != Some(turn));
+        Ok(known)
+    }
+
+    fn lock_counted(&self) -> MutexGuard<'_, BTreeMap<u32, (u64, u64)>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {

@@ -12,7 +12,7 @@ mod user;
 mod words;
 
 pub use answer::AnswerCell;
-pub use diff::line_counts;
+pub use diff::{AskedChange, ChangedPlace, line_counts};
 pub use notice::{ErrorCell, NoticeCell, compacted};
 pub use output::{printed_row, printed_rows};
 pub use thinking::ThinkingCell;

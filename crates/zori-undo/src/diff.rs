@@ -9,13 +9,16 @@ use similar::{ChangeTag, TextDiff};
 use crate::blobs::Blobs;
 use crate::contents::Contents;
 use crate::error::UndoError;
-use crate::op::shown;
+use crate::op::{Op, shown};
 use crate::state::{Content, State};
 use crate::store::Store;
 use crate::timeline::Timeline;
 
 /// Texts longer than this are not compared line by line.
 const MAX_COMPARED: usize = 4 << 20;
+
+/// Contents longer than this are not compared where only the number of lines is asked for.
+const MAX_COUNTED: u64 = 256 << 10;
 
 /// Returns whether a file is too long to be compared line by line.
 pub(crate) fn is_long(state: &State) -> bool {
@@ -39,27 +42,59 @@ pub fn unified(
     let mut ops = store.read_ops()?.ops;
     let blobs = Blobs::resolve(store, &mut ops);
     let timeline = Timeline::new(&ops);
-    let mut paths: BTreeMap<&Path, (&Option<State>, &Option<State>)> = BTreeMap::new();
     let turns = turn.map_or(0..=u32::MAX, |turn| turn..=turn);
     let selected = timeline.since(0, false).ops;
-    for op in selected.into_iter().rev().filter(|op| turns.contains(&op.turn)) {
-        for change in &op.changes {
-            let slot = paths.entry(&change.path).or_insert((&change.before, &change.after));
-            slot.1 = &change.after;
-        }
-    }
+    let changed = net(selected.into_iter().rev().filter(|op| turns.contains(&op.turn)));
     let mut out = String::new();
-    for (path, (before, after)) in paths.into_iter().filter(|(_, (before, after))| before != after) {
-        push_file(
-            &mut out,
-            &shown(store.root(), path),
-            before.as_ref(),
-            after.as_ref(),
-            &blobs,
-            sensitive(path),
-        );
+    for (path, (before, after)) in changed {
+        push_file(&mut out, &shown(store.root(), path), before, after, &blobs, sensitive(path));
     }
     Ok(out)
+}
+
+/// Returns how many lines each of these turns added and removed; a turn is left out where that cannot be said cheaply, or at all.
+pub fn turn_line_counts(store: &Store, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoError> {
+    let mut ops = store.read_ops()?.ops;
+    let blobs = Blobs::resolve(store, &mut ops);
+    let selected = Timeline::new(&ops).since(0, false).ops;
+    let of_turn = |turn: &u32| {
+        let mut sum = (0, 0);
+        for (before, after) in net(selected.iter().copied().rev().filter(|op| op.turn == *turn)).into_values()
+        {
+            let long = |state: &State| matches!(state, State::File { len, .. } if *len > MAX_COUNTED);
+            if [before, after].into_iter().flatten().any(long) {
+                return None;
+            }
+            let (added, removed) = line_counts(&bytes(before, &blobs)?, &bytes(after, &blobs)?);
+            sum = (sum.0 + added, sum.1 + removed);
+        }
+        Some((*turn, sum))
+    };
+    Ok(turns.iter().filter_map(of_turn).collect())
+}
+
+/// What a path was before and after.
+type Net<'a> = (Option<&'a State>, Option<&'a State>);
+
+/// Returns what operations changed in the end, by path.
+fn net<'a>(ops: impl Iterator<Item = &'a Op>) -> BTreeMap<&'a Path, Net<'a>> {
+    let mut paths: BTreeMap<&Path, Net<'_>> = BTreeMap::new();
+    for change in ops.flat_map(|op| &op.changes) {
+        let (before, after) = (change.before.as_ref(), change.after.as_ref());
+        paths.entry(&change.path).or_insert((before, after)).1 = after;
+    }
+    paths.retain(|_, (before, after)| before != after);
+    paths
+}
+
+/// Returns what is compared of a file, a link or a folder; `None` if it was not kept.
+fn bytes(state: Option<&State>, contents: &dyn Contents) -> Option<Vec<u8>> {
+    match state {
+        None | Some(State::Dir { .. }) => Some(Vec::new()),
+        Some(State::Link { to }) => Some(to.clone()),
+        Some(State::File { content: Content::Stored(hash), .. }) => contents.get(hash),
+        Some(State::File { .. }) => None,
+    }
 }
 
 fn push_file(
@@ -95,12 +130,6 @@ fn push_file(
         let _ = writeln!(out, "# contents hidden");
         return;
     }
-    let bytes = |state: Option<&State>| match state {
-        None | Some(State::Dir { .. }) => Some(Vec::new()),
-        Some(State::Link { to }) => Some(to.clone()),
-        Some(State::File { content: Content::Stored(hash), .. }) => contents.get(hash),
-        Some(State::File { .. }) => None,
-    };
     let kept = |state: &State| match state.content() {
         Some(Content::Stored(hash)) => contents.has(hash),
         content => content.is_none(),
@@ -110,7 +139,7 @@ fn push_file(
         let _ = writeln!(out, "Binary files {from} and {to} differ");
         return;
     }
-    let (Some(old), Some(new)) = (bytes(before), bytes(after)) else {
+    let (Some(old), Some(new)) = (bytes(before, contents), bytes(after, contents)) else {
         let _ = writeln!(out, "# contents not kept");
         return;
     };

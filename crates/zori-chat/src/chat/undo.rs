@@ -1,13 +1,17 @@
 //! The chat's commands that go back: `/undo`, `/redo`, `/rewind` and `/diff`.
 
+use std::collections::BTreeMap;
+
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::text;
 use zori_host::{Force, Session, UndoGoal, UndoRequest, UndoScope, Undone, undo_answer, undo_lines};
+use zori_store::SessionTurn;
 use zori_tui::transcript::Transcript;
 
 use super::Chat;
 use super::slash::Next;
+use super::slash::report::bad_turn;
 use zori_setup::undo::failure;
 
 const BY: &str = "user";
@@ -78,10 +82,7 @@ pub(super) fn diff(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure>
     let turn = match rest {
         "session" => None,
         "" => session.turns().map_err(failure)?.iter().rev().find(|turn| turn.active).map(|turn| turn.number),
-        text => Some(text.parse().map_err(|_| {
-            Failure::new(&VALIDATION_ERROR, format!("`/diff {text}`: a turn is a number"))
-                .hint("`/diff session` shows all that this session changed")
-        })?),
+        text => Some(text.parse().map_err(|_| bad_turn(text))?),
     };
     let diff = session.diff(turn).map_err(failure)?;
     match diff.is_empty() {
@@ -91,17 +92,35 @@ pub(super) fn diff(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure>
     Ok(Next::Done)
 }
 
+/// How many turns are looked at for the lines that they changed, from the newest.
+const COUNTED_TURNS: usize = 50;
+
+/// Returns how many lines the turns of a session added and removed, as far as that is known.
+pub fn turn_lines(session: &Session, turns: &[SessionTurn]) -> BTreeMap<u32, (u64, u64)> {
+    let changed = turns.iter().rev().filter(|turn| turn.active && turn.changed.iter().sum::<u64>() > 0);
+    let newest: Vec<u32> = changed.take(COUNTED_TURNS).map(|turn| turn.number).collect();
+    session.line_counts(&newest).unwrap_or_default()
+}
+
+/// Says what a turn changed: `2 files +12 -3`; `None` if that is nothing.
+pub fn changed_words(turn: &SessionTurn, lines: &BTreeMap<u32, (u64, u64)>) -> Option<String> {
+    let count = turn.changed.iter().sum::<u64>();
+    let files = if count == 1 { "file" } else { "files" };
+    let lines = match lines.get(&turn.number) {
+        Some((added, removed)) if added + removed > 0 => format!(" +{added} -{removed}"),
+        _ => String::new(),
+    };
+    (count > 0).then(|| format!("{count} {files}{lines}"))
+}
+
 fn list(chat: &mut Chat<'_, '_>) -> Result<Next, Failure> {
     let turns = chat.plain.session().turns().map_err(failure)?;
     if turns.is_empty() {
         chat.cx.ui.say("There is no turn to go back to yet.");
     }
+    let lines = turn_lines(chat.plain.session(), &turns);
     for turn in turns.iter().filter(|turn| turn.active) {
-        let [created, modified, deleted] = turn.changed;
-        let files = match created + modified + deleted {
-            0 => String::new(),
-            _ => format!(" (+{created} ~{modified} -{deleted} files)"),
-        };
+        let files = changed_words(turn, &lines).map_or_else(String::new, |words| format!(" ({words})"));
         let words = text::one_line(&turn.prompt);
         chat.cx.ui.say(&format!("  {:>3}  {}{files}", turn.number, text::prefix(&words, 60)));
     }

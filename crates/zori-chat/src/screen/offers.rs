@@ -1,5 +1,6 @@
 //! What is offered while somebody types an argument: resources of servers, themes, efforts, providers, turns.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use zori_tui::completion::Item;
 use zori_tui::theme::Theme;
 
 use super::{item, look};
+use crate::chat::undo::changed_words;
 
 /// So many resources of servers are offered.
 const MOST_RESOURCES: usize = 50;
@@ -51,7 +53,11 @@ pub(super) fn providers() -> Vec<Item> {
 
 /// Returns the turns that a word may mean, newest first, and how many there are; behind the number of a turn that changed files, what of it goes back
 /// (`undo.md`, section 7).
-pub(super) fn turns(turns: &[SessionTurn], word: &str) -> (Vec<Item>, usize) {
+pub(super) fn turns(
+    turns: &[SessionTurn],
+    lines: &BTreeMap<u32, (u64, u64)>,
+    word: &str,
+) -> (Vec<Item>, usize) {
     let typed = word.to_lowercase();
     if let Some((number, rest)) = typed.split_once(' ')
         && turns.iter().any(|turn| turn.active && turn.number.to_string() == number)
@@ -73,7 +79,7 @@ pub(super) fn turns(turns: &[SessionTurn], word: &str) -> (Vec<Item>, usize) {
     let mut all = Vec::new();
     for known in turns.iter().rev().filter(|turn| turn.active) {
         changes |= known.changed.iter().any(|count| *count > 0);
-        all.push(turn(known, changes));
+        all.push(turn(known, lines, changes));
     }
     let of = all.len();
     let fits = |item: &Item| format!("{} {}", item.text, item.about).to_lowercase().contains(&typed);
@@ -84,13 +90,9 @@ pub(super) fn turns(turns: &[SessionTurn], word: &str) -> (Vec<Item>, usize) {
 }
 
 /// Returns a turn for the list. `changes`: files go back with it, be they of this turn or of one behind it.
-fn turn(turn: &SessionTurn, changes: bool) -> Item {
+fn turn(turn: &SessionTurn, lines: &BTreeMap<u32, (u64, u64)>, changes: bool) -> Item {
     let number = turn.number.to_string();
-    let files = match turn.changed.iter().sum::<u64>() {
-        0 => String::new(),
-        1 => "   1 file".to_owned(),
-        count => format!("   {count} files"),
-    };
+    let files = changed_words(turn, lines).map_or_else(String::new, |words| format!("   {words}"));
     // A blank behind it asks what goes back.
     let text = if changes { format!("{number} ") } else { number.clone() };
     Item { label: Some(number), ..item(text, format!("{}{files}", one_line(&turn.prompt))) }
@@ -116,14 +118,15 @@ mod tests {
             turn(3, "gone", [9, 9, 9]),
             turn(4, "thanks", [0, 0, 0]),
         ];
-        let (items, of) = turns(&all, word);
+        let lines = BTreeMap::from([(2, (12, 3)), (3, (9, 9))]);
+        let (items, of) = turns(&all, &lines, word);
         let shown = |item: Item| format!("{}|{}", item.text, item.about);
         items.into_iter().map(shown).chain([of.to_string()]).collect()
     }
 
     #[test]
     fn turns_and_what_of_them_goes_back() {
-        assert_eq!(listed(""), ["4|thanks", "2 |fix them   3 files", "1 |look at 4 files", "3"]);
+        assert_eq!(listed(""), ["4|thanks", "2 |fix them   3 files +12 -3", "1 |look at 4 files", "3"]);
         assert_eq!(listed("4"), ["4|thanks", "1 |look at 4 files", "3"], "its number before its words");
         let parts =
             ["2 both|files and conversation", "2 files|the files alone", "2 chat|the conversation alone"];

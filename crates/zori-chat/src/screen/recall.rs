@@ -15,6 +15,7 @@ use zori_tui::state::Draft;
 use zori_tui::transcript::Transcript;
 
 use super::Screen;
+use super::asked_changes::{Made, asked_changes};
 
 /// How many turns of a session that goes on are shown.
 const RECALLED: usize = 3;
@@ -87,13 +88,12 @@ pub fn recall(transcript: &mut Transcript, session: &Session, redactor: &Redacto
                     if let Some(result) = results.get(&call.id) {
                         let output = super::feed::shown_output(redactor, output(result));
                         let name = call.name.as_str().into();
-                        cell.finished(&ToolFinished {
-                            call: call.id.clone(),
-                            name,
-                            kind,
-                            output,
-                            duration: None,
-                        });
+                        let finished =
+                            ToolFinished { call: call.id.clone(), name, kind, output, duration: None };
+                        cell.finished(&finished);
+                        if let Some(args) = session.canonical_arguments(call) {
+                            cell.asked(&asked_changes(kind, &redactor.redact(args.get()), made(result)));
+                        }
                     }
                     transcript.tool(cell);
                 }
@@ -110,6 +110,15 @@ fn is_prompt(message: &Arc<Message>) -> bool {
     let text =
         message.blocks.iter().any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty()));
     message.role == Role::User && text && !tools
+}
+
+/// Returns what a result says of the change that its call made.
+fn made(result: &ToolResult) -> Made {
+    #[derive(serde::Deserialize)]
+    struct Envelope {
+        data: Made,
+    }
+    serde_json::from_str(result.envelope.get()).map_or_else(|_| Made::default(), |Envelope { data }| data)
 }
 
 /// Returns a result as it came out of its tool, as far as a session keeps it.

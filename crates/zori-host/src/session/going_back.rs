@@ -1,5 +1,6 @@
 //! A session that goes back: its files, its conversation, or both; and what it tells of the turns behind it.
 
+use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use zori_store::SessionTurn;
@@ -66,6 +67,11 @@ impl Session {
     /// Returns the turns of the session, for whoever chooses one to go back to.
     pub fn turns(&self) -> Result<Vec<SessionTurn>, UndoFailure> {
         self.undo.as_ref().ok_or_else(|| self.undo_off())?.turns()
+    }
+
+    /// Returns how many lines these turns added and removed, where that is known.
+    pub fn line_counts(&self, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
+        self.undo.as_ref().ok_or_else(|| self.undo_off())?.line_counts(turns)
     }
 
     /// Returns what a turn changed, or the whole session, as a unified diff.

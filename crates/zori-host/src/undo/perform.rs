@@ -1,5 +1,6 @@
 //! Going back itself: which turn is meant, what becomes of the files, and which conversation follows.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +60,10 @@ impl Context<'_> {
 
     pub(super) fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {
         Ok(zori_undo::diff::unified(self.store, turn, &|path| self.workspace.is_sensitive(path))?)
+    }
+
+    pub(super) fn line_counts(&self, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
+        Ok(zori_undo::diff::turn_line_counts(self.store, turns)?)
     }
 
     /// Writes down that files go back, or went (UNDO-33).

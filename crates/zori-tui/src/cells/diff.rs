@@ -35,7 +35,7 @@ pub struct Diff {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Line {
     kind: LineKind,
-    /// The number in the file it is shown from; none where lines are left out.
+    /// The number in the file it is shown from; 0 where lines are left out, and where it is not known.
     number: usize,
     text: String,
     /// The part that differs from the line it replaces.
@@ -48,6 +48,25 @@ enum LineKind {
     Added,
     Removed,
     Gap,
+}
+
+/// A change of one file as a call asked for it, where nobody kept the file as it was before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskedChange {
+    pub path: String,
+    pub verb: &'static str,
+    pub places: Vec<ChangedPlace>,
+}
+
+/// What is replaced in one place of a file, and by what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedPlace {
+    pub before: String,
+    pub after: String,
+    /// The number of the first line, where that is known.
+    pub line: Option<usize>,
+    /// How often this was done.
+    pub times: usize,
 }
 
 /// Returns how many lines a change adds and removes.
@@ -70,6 +89,36 @@ impl Diff {
             Self { path: shown(&change.path), verb, added: 0, removed: 0, lines: Vec::new(), cut: 0 };
         diff.compare(before, after);
         diff
+    }
+
+    /// Compares what a call asked for, place by place.
+    pub fn asked(change: &AskedChange) -> Self {
+        let mut all = Self {
+            path: change.path.clone(),
+            verb: change.verb,
+            added: 0,
+            removed: 0,
+            lines: Vec::new(),
+            cut: 0,
+        };
+        for place in &change.places {
+            if !all.lines.is_empty() {
+                all.push(LineKind::Gap, 0, "");
+            }
+            let (added, removed, first) = (all.added, all.removed, all.lines.len());
+            all.compare(&place.before, &place.after);
+            all.added += (all.added - added) * place.times.saturating_sub(1);
+            all.removed += (all.removed - removed) * place.times.saturating_sub(1);
+            for line in &mut all.lines[first..] {
+                line.number = place.line.filter(|_| line.number > 0).map_or(0, |at| at + line.number - 1);
+            }
+        }
+        all
+    }
+
+    /// Returns whether it is known how many lines were added and removed.
+    pub fn is_counted(&self) -> bool {
+        self.added + self.removed > 0 || !matches!(self.verb, "Delete" | "Write")
     }
 
     fn compare(&mut self, before: &str, after: &str) {
@@ -196,12 +245,13 @@ impl Line {
             LineKind::Removed => ("-", Role::Error),
             LineKind::Gap => return Row::empty().with(" ".repeat(margin - 1)).with(Span::new("⋮").muted()),
         };
-        let number = Span::new(format!("{:>margin$} ", self.number)).muted();
+        let number = if self.number == 0 { String::new() } else { self.number.to_string() };
         let blank = if self.text.is_empty() { "" } else { " " };
         match (self.kind, blank) {
-            (LineKind::Same, "") => Row::empty().with(Span::new(format!("{:>margin$}", self.number)).muted()),
+            (LineKind::Same, "") if number.is_empty() => Row::empty(),
+            (LineKind::Same, "") => Row::empty().with(Span::new(format!("{number:>margin$}")).muted()),
             _ => Row::empty()
-                .with(number)
+                .with(Span::new(format!("{number:>margin$} ")).muted())
                 .with(Span::new(sign).role(role).ground(self.ground()))
                 .with(Span::new(blank).ground(self.ground())),
         }

@@ -205,6 +205,51 @@ fn edits() {
     insta::assert_snapshot!(drawn(&cell(ToolKind::Edit, r#"{"path":"util.py"}"#, missing), 79), @"✗ Edit util.py: `old` was not found; nearest is line 31                0.1s  #7");
 }
 
+/// What a record holds of a change is what was asked for: without the numbers of lines that nobody kept, and without counts of what is not known.
+#[test]
+fn changes_as_they_were_asked_for() {
+    let place = |before: &str, after: &str, line, times| ChangedPlace {
+        before: before.to_owned(),
+        after: after.to_owned(),
+        line,
+        times,
+    };
+    let change =
+        |path: &str, verb, places: Vec<ChangedPlace>| AskedChange { path: path.to_owned(), verb, places };
+    let asked = |args: &str, changes: &[AskedChange]| {
+        let mut cell = cell(ToolKind::Edit, args, ToolOutput::success("{}"));
+        cell.asked(changes);
+        drawn(&cell, 79)
+    };
+    let two = [place("    return a - b", "    return a + b", None, 1), place("x\n\ny", "x\n\nz", None, 3)];
+    insta::assert_snapshot!(asked(r#"{"path":"calc.py"}"#, &[change("calc.py", "Edit", two.to_vec())]), @"
+    ● Edit calc.py  +4 -4                                                  0.1s  #7
+          -     return a - b
+          +     return a + b
+        ⋮
+            x
+
+          - y
+          + z
+    ");
+    let several = [
+        change("new.txt", "Create", vec![place("", "one\ntwo\n", Some(1), 1)]),
+        change("old.txt", "Delete", Vec::new()),
+    ];
+    insta::assert_snapshot!(asked(r#"{"patch":""}"#, &several), @"
+    ● Edit 2 files  +2                                                     0.1s  #7
+      Create new.txt  +2 -0
+        1 + one
+        2 + two
+      Delete old.txt
+    ");
+    insta::assert_snapshot!(asked(r#"{"path":"over.txt"}"#, &[change("over.txt", "Write", Vec::new())]), @"● Write over.txt                                                       0.1s  #7");
+    let mut denied =
+        cell(ToolKind::Edit, r#"{"path":"a"}"#, ToolOutput::failure(ToolCode::OldNotFound, "gone"));
+    denied.asked(&several);
+    assert_eq!(denied.rows(79, &CX).len(), 1, "what failed changed nothing");
+}
+
 #[test]
 fn looking_at_things() {
     let read = cell(
@@ -219,6 +264,14 @@ fn looking_at_things() {
         ToolOutput::success(r#"{"path":"a.py","content":"a","start_line":1,"end_line":120}"#),
     );
     insta::assert_snapshot!(drawn(&part, 60), @"● Read a.py  1-120                                  0.1s  #7");
+    for (result, shown) in [
+        (r#"{"content":"a","start_line":1,"end_line":120,"total_lines":412}"#, "Read a.py  1-120 of 412"),
+        (r#"{"content":"a\nb\nc","truncated":true,"total_lines":412}"#, "Read a.py  1-3 of 412"),
+        (r#"{"content":"a\nb\nc","truncated":true}"#, "Read a.py  1-3"),
+    ] {
+        let part = cell(ToolKind::Read, r#"{"path":"a.py"}"#, ToolOutput::success(result));
+        assert_eq!(part.summary().text(), format!("● {shown}"));
+    }
     let grep = cell(
         ToolKind::Grep,
         r#"{"pattern":"add(","path":"src"}"#,

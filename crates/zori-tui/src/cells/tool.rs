@@ -13,7 +13,7 @@ use zori_core::tool::{Effect, OutputStream, ToolCode, ToolKind};
 use super::Sign;
 use super::agent::Progress;
 use super::arguments::Arguments;
-use super::diff::Diff;
+use super::diff::{AskedChange, Diff};
 use super::output::{Output, Shown};
 use super::words::duration;
 use crate::cell::{Cell, CellCx, Detail, Signs};
@@ -163,6 +163,15 @@ impl ToolCell {
         self.live = Output::default();
     }
 
+    /// Takes what a call that went well asked for as what it changed, where its result does not say that any more.
+    pub fn asked(&mut self, changes: &[AskedChange]) {
+        let Some(done) = self.done.as_mut().filter(|done| done.end == End::Fine && done.diffs.is_empty())
+        else {
+            return;
+        };
+        done.diffs = changes.iter().map(Diff::asked).collect();
+    }
+
     /// Returns whether it only looks at things, which neighbours do together.
     pub fn looks(&self) -> bool {
         matches!(self.kind, Some(ToolKind::Read | ToolKind::Ls | ToolKind::Glob | ToolKind::Grep))
@@ -284,8 +293,12 @@ impl Cell for ToolCell {
         };
         for diff in &done.diffs {
             if done.diffs.len() > 1 {
-                let counts = format!("  {} {}  +{} -{}", diff.verb, diff.path, diff.added, diff.removed);
-                rows.push(truncate(&Span::new(counts).into(), columns));
+                let counts = match diff.is_counted() {
+                    true => format!("  +{} -{}", diff.added, diff.removed),
+                    false => String::new(),
+                };
+                let file = format!("  {} {}{counts}", diff.verb, diff.path);
+                rows.push(truncate(&Span::new(file).into(), columns));
             }
             rows.extend(diff.rows(width, cx));
         }

@@ -9,6 +9,7 @@ use zori_core::checkpoint::{Checkpoints, PendingCall};
 use zori_core::ids::CallId;
 use zori_core::tool::{Effect, FileChange};
 use zori_undo::capture::{Capture, CaptureSettings};
+use zori_undo::diff::turn_line_counts;
 use zori_undo::plan::Force;
 use zori_undo::rewind::Goal;
 
@@ -295,4 +296,16 @@ fn a_servers_tool() {
     let missed: Vec<_> = report.not_covered.iter().map(|one| (one.what.as_str(), one.count)).collect();
     assert_eq!(missed, [("server call", 1)]);
     assert_eq!(project.files(), before);
+}
+
+/// The lines of each turn, of what is left of it in the end; a turn whose files are too long to be compared, or were not kept, has none.
+#[test]
+fn the_lines_of_turns() {
+    let project = project(false, true);
+    project.turn("printf 'a\\nb\\nc\\n' > a.txt; rm src/deep/x; printf '\\0' > bin");
+    project.turn("echo one > gone");
+    project.command("rm gone; echo two >> a.txt; echo three >> a.txt");
+    project.turn("seq 1 60000 > long.txt");
+    let counted = turn_line_counts(project.capture.store(), &[1, 2, 3, 4]).unwrap();
+    assert_eq!(counted.into_iter().collect::<Vec<_>>(), [(1, (2, 2)), (2, (2, 0)), (4, (0, 0))]);
 }

@@ -9,6 +9,7 @@ use zori_testkit::reply::Reply;
 use zori_testkit::{anthropic, wait};
 
 use crate::screen_chat::{rows, say, see, start};
+use crate::screen_stage::Person;
 use crate::world::{with_model, world};
 
 /// The rows from one that begins so on, without blank ones and without what stands at the right.
@@ -355,4 +356,60 @@ fn a_title_that_no_model_gives() {
     see(&mut pty, "Yes.");
     assert!(rows(&pty).iter().all(|row| !row.contains('✗')), "{:#?}", rows(&pty));
     assert!(pty.drawn().contains("\x1b]2;why does add() fail? – zori"), "{:?}", pty.drawn());
+}
+
+/// TRN-7: a conversation that goes on shows what was edited, as far as it was kept: what the calls asked for, and never the files as they are now.
+#[test]
+fn edits_of_a_conversation_that_goes_on() {
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "new.py", "content": "one\ntwo\n"})),
+        anthropic::tool_use(
+            "t2",
+            "edit",
+            json!({"path": "calc.py", "old": "return a - b", "new": "return a + b"}),
+        ),
+        anthropic::tool_use("t3", "read", json!({"path": "long.txt", "offset": 1, "limit": 120})),
+        anthropic::text("Done."),
+    ]);
+    world.write(world.work().join("calc.py"), "def add(a, b):\n    return a - b\n");
+    world.write(world.work().join("long.txt"), &"line\n".repeat(412));
+    let cells = |person: &Person| {
+        let rows = person.rows();
+        let first = rows.iter().position(|row| row.starts_with("● Create")).expect("the first cell");
+        let last = rows.iter().position(|row| row.starts_with("● Read")).expect("the last cell");
+        // How long each took is another time another.
+        let untimed = |row: &String| match row.starts_with('●') {
+            true => row.split("   ").next().unwrap_or_default().to_owned(),
+            false => row.clone(),
+        };
+        rows[first..=last].iter().map(untimed).collect::<Vec<_>>()
+    };
+    let mut person = Person::open(&world, &[]);
+    person.says("fix add").sees("Done.");
+    let live = cells(&person);
+    person.leaves();
+    world.write(world.work().join("calc.py"), "another file by now\n");
+    let mut person = Person::open(&world, &["-c"]);
+    person.sees("Done.");
+    let recalled = cells(&person);
+    person.leaves();
+    insta::assert_snapshot!(live.join("\n"), @"
+    ● Create new.py  +2
+        1 + one
+        2 + two
+    ● Edit calc.py  +1 -1
+        1   def add(a, b):
+        2 -     return a - b
+        2 +     return a + b
+    ● Read long.txt  1-120 of 412
+    ");
+    insta::assert_snapshot!(recalled.join("\n"), @"
+    ● Create new.py  +2
+        1 + one
+        2 + two
+    ● Edit calc.py  +1 -1
+          - return a - b
+          + return a + b
+    ● Read long.txt  1-120 of 412
+    ");
 }

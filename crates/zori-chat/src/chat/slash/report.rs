@@ -97,9 +97,24 @@ pub fn find(name: &str, rest: &str, subject: &Subject) -> Option<Result<Report, 
         "/export" => export(rest, subject)
             .map(|(id, kind, file)| report(&["sessions", "export", &id, "--to", kind], Some(file))),
         // Between turns the session itself knows; in a turn the file does.
-        "/diff" => saved(subject).map(|id| Report { diff: true, ..report(&["sessions", "diff", id], None) }),
+        "/diff" => saved(subject).and_then(|id| {
+            let args = match rest {
+                "" | "session" => vec!["sessions", "diff", id],
+                turn => {
+                    turn.parse::<u32>().map_err(|_| bad_turn(turn))?;
+                    vec!["sessions", "diff", id, "--turn", turn]
+                }
+            };
+            Ok(Report { diff: true, ..report(&args, None) })
+        }),
         _ => return None,
     })
+}
+
+/// Returns the error for a turn that is no number.
+pub fn bad_turn(text: &str) -> Failure {
+    Failure::new(&VALIDATION_ERROR, format!("`/diff {text}`: a turn is a number"))
+        .hint("`/diff session` shows all that this session changed")
 }
 
 fn saved(subject: &Subject) -> Result<&str, Failure> {

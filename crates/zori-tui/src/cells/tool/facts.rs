@@ -181,6 +181,9 @@ fn changes(row: &mut Row, kind: Option<ToolKind>, arguments: &Arguments, diffs: 
         }
         several => verb(row, "Edit", &counted(several.len(), "file", "files")),
     }
+    if !diffs.iter().any(Diff::is_counted) {
+        return;
+    }
     row.push(Span::new("  "));
     if added > 0 || removed == 0 {
         row.push(Span::new(format!("+{added}")).role(Role::Success));
@@ -226,13 +229,16 @@ fn result(kind: ToolKind, data: &Value) -> Option<String> {
     let len = |name: &str| data.get(name).and_then(Value::as_array).map(Vec::len);
     let more = if data.get("truncated") == Some(&Value::Bool(true)) { "+" } else { "" };
     match kind {
-        ToolKind::Read => match (number("start_line"), number("end_line")) {
-            (Some(start), Some(end)) => Some(format!("{start}-{end}")),
-            _ => {
-                let lines = data.get("content")?.as_str()?.lines().count();
-                Some(counted(lines, "line", "lines"))
+        ToolKind::Read => {
+            let here = || Some(data.get("content")?.as_str()?.lines().count());
+            let of = number("total_lines").map_or_else(String::new, |total| format!(" of {total}"));
+            match (number("start_line"), number("end_line")) {
+                (Some(start), Some(end)) => Some(format!("{start}-{end}{of}")),
+                // The beginning of a file that is too long to be read at once.
+                _ if !more.is_empty() => Some(format!("1-{}{of}", here()?)),
+                _ => Some(counted(here()?, "line", "lines")),
             }
-        },
+        }
         ToolKind::Ls => Some(format!("{}{more}", counted(len("entries")?, "entry", "entries"))),
         ToolKind::Glob => Some(format!("{}{more}", counted(len("files")?, "file", "files"))),
         ToolKind::Grep => {
