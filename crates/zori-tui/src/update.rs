@@ -29,6 +29,7 @@ use crate::state::{Draft, Size, State};
 use crate::terminal::decode::TermEvent;
 
 use complete::Found;
+pub use queue::wait_in_queue;
 pub use session::TurnOver;
 
 /// How long after the last key the draft is kept (CMP-10).

@@ -1,13 +1,13 @@
 //! The chat's slash commands, as one table: what is listed is what runs (`docs/contracts/command-line.md`).
 
 mod attached;
-mod debug_dump;
+pub mod debug_dump;
 mod image;
 pub mod jobs;
 pub mod mcp;
 mod model;
-mod named_settings;
-mod observer;
+pub mod named_settings;
+pub mod observer;
 pub mod report;
 mod session;
 mod table;

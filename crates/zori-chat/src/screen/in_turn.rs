@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
@@ -20,8 +21,9 @@ use super::errand;
 use super::outside::Outside;
 use crate::chat::feedback;
 use crate::chat::slash::report::{self, Subject};
-use crate::chat::slash::{self, Found, jobs, mcp, upload};
+use crate::chat::slash::{self, Found, debug_dump, jobs, mcp, named_settings, observer, upload};
 use zori_setup::agent_zero::preface::ContextPreface;
+use zori_setup::debug_dump::DebugDump;
 use zori_setup::ui::Ui;
 
 /// The commands that do not wait, beside those that the screen does itself.
@@ -57,6 +59,10 @@ pub const COMMANDS: &[&str] = &[
     "/graph",
     "/schedule",
     "/index",
+    "/project",
+    "/agent",
+    "/observer",
+    "/debug-dump",
 ];
 
 /// Those that show something of the session that a turn changes, and something that it does not.
@@ -72,6 +78,8 @@ pub struct Snapshot {
     provider: &'static ProviderFacts,
     effort: Option<Effort>,
     servers: mcp::Known,
+    named: named_settings::Known,
+    dump: DebugDump,
     feedback: feedback::Subject,
     /// What goes before the prompts of an Agent Zero server.
     preface: Option<Arc<ContextPreface>>,
@@ -113,6 +121,8 @@ impl Screen<'_, '_> {
             provider: self.chat.plain.host.settings.model.facts,
             effort: self.chat.plain.host.settings.request.effort,
             servers: mcp::Known::of(&self.chat),
+            named: named_settings::Known::of(&self.chat),
+            dump: self.chat.plain.run.dump.clone(),
             feedback: feedback::Subject::of(&self.chat),
             preface: self.chat.plain.run.agent_zero.as_ref().map(|setup| setup.preface.clone()),
             jobs: Box::new(self.chat.plain.session().job_list()),
@@ -199,8 +209,7 @@ impl Outside {
                     }
                     None => {
                         let failure = zori_setup::model_choice::unknown_provider(provider);
-                        let words = [vec![failure.message.clone()], failure.facts.hints.clone()].concat();
-                        say(NoticeLevel::Warning, &words.join("; "));
+                        say(NoticeLevel::Warning, &in_words(&failure));
                     }
                 }
             }
@@ -217,10 +226,20 @@ impl Outside {
                 let home = self.env.home();
                 match upload::upload(&self.root, home.as_deref(), rest, snapshot.preface.as_deref()) {
                     Ok(words) => say(NoticeLevel::Info, &words),
-                    Err(failure) => {
-                        let words = [vec![failure.message.clone()], failure.facts.hints.clone()].concat();
-                        say(NoticeLevel::Warning, &words.join("; "));
-                    }
+                    Err(failure) => say(NoticeLevel::Warning, &in_words(&failure)),
+                }
+            }
+            ("/project" | "/agent", rest) if !rest.is_empty() => return Led::Waits,
+            ("/project" | "/agent" | "/observer" | "/debug-dump", rest) => {
+                let told = match name {
+                    "/project" => snapshot.named.projects(),
+                    "/agent" => snapshot.named.profiles(),
+                    "/observer" => observer::told(snapshot.preface.as_deref(), snapshot.provider.name, rest),
+                    _ => debug_dump::switch(&snapshot.dump, rest).map(|words| vec![words]),
+                };
+                match told {
+                    Ok(lines) => say(NoticeLevel::Info, &lines.join("\n")),
+                    Err(failure) => say(NoticeLevel::Warning, &in_words(&failure)),
                 }
             }
             ("/fork", _) => match &snapshot.subject.session {
@@ -271,16 +290,11 @@ impl Outside {
                 },
                 _ => return Led::Waits,
             },
-            _ => {
-                // A turn of its own is asked of the session, when it is free again.
-                let asked = report::find(name, rest, &snapshot.subject)
-                    .filter(|_| name != "/diff" || rest.is_empty());
-                match asked {
-                    Some(Ok(report)) => self.ask_report(display, report),
-                    Some(Err(failure)) => say(NoticeLevel::Warning, &failure.message),
-                    None => return Led::Waits,
-                }
-            }
+            _ => match report::find(name, rest, &snapshot.subject) {
+                Some(Ok(report)) => self.ask_report(display, report),
+                Some(Err(failure)) => say(NoticeLevel::Warning, &in_words(&failure)),
+                None => return Led::Waits,
+            },
         }
         Led::Done
     }
@@ -310,6 +324,11 @@ pub fn asks_less(before: &str, mode: Mode) -> bool {
         Mode::Yolo => 5,
     };
     width(mode) > width(before)
+}
+
+/// Returns what went wrong and what helps, as one sentence.
+fn in_words(failure: &Failure) -> String {
+    [vec![failure.message.clone()], failure.facts.hints.clone()].concat().join("; ")
 }
 
 fn say_to(display: &mut Display, text: &str) {

@@ -276,7 +276,7 @@ impl Desk<'_, '_> {
             Effect::Command(line) => match outside.in_turn(display, &line) {
                 Led::Done => {}
                 Led::Input(input) => display.inputs.push_back(input),
-                Led::Waits => display.state.queue.items.push_back(line.into()),
+                Led::Waits => update::wait_in_queue(&mut display.state, line.into()),
             },
             Effect::Shell { command, share } => display.inputs.push_back(Input::Shell { command, share }),
             effect @ (Effect::Prompt(_) | Effect::Confirmed { .. }) => outside.later.push_back(effect),

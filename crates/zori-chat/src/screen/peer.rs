@@ -3,7 +3,7 @@
 use zori_core::input::{Approval, Input};
 use zori_host::{Answers, Peer, PeerRequest};
 use zori_tui::question::Asked;
-use zori_tui::update::{Effect, Msg};
+use zori_tui::update::{self, Effect, Msg};
 
 use super::display::Display;
 use super::feed::shown_question;
@@ -55,7 +55,7 @@ impl Peer for ScreenPeer<'_> {
                     Led::Done => {}
                     Led::Input(input) => return input,
                     // It is seen and edited where the other messages wait.
-                    Led::Waits => self.display.state.queue.items.push_back(line.into()),
+                    Led::Waits => update::wait_in_queue(&mut self.display.state, line.into()),
                 },
                 Effect::Shell { command, share } => return Input::Shell { command, share },
                 // These are for between turns.

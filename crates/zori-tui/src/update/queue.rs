@@ -28,8 +28,18 @@ pub(super) fn submit(state: &mut State, effects: &mut Vec<Effect>) {
     }
     match runs_now(state, &prompt.text) {
         true => send(state, prompt, effects),
-        false => state.queue.items.push_back(prompt),
+        false => wait_in_queue(state, prompt),
     }
+}
+
+/// Puts a message at the end of the queue. Of a command it is said that it waits, because others do not.
+pub fn wait_in_queue(state: &mut State, prompt: Prompt) {
+    let word = first_word(&prompt.text);
+    if let Some(command) = state.options.commands.iter().find(|known| known.is_called(word) && !known.brought)
+    {
+        state.say(format!("{} waits for the end of the turn", command.name));
+    }
+    state.queue.items.push_back(prompt);
 }
 
 /// Returns whether a line is done while a turn runs, and not queued.

@@ -346,3 +346,31 @@ fn a_draft_belongs_to_its_session() {
     person.sees("What was being typed is back.").sees("› half of it").keys("\x15").pauses(500).leaves();
     assert_eq!(fs::read_dir(world.base().join("drafts")).unwrap().count(), 0);
 }
+
+/// CMD-1: what only looks, or changes nothing of the turn, is answered while it runs; of the rest it is said that it waits.
+#[test]
+fn commands_beside_a_turn() {
+    let gate = Gate::new();
+    let (world, _model) = with_model([
+        anthropic::tool_use("t1", "write", json!({"path": "new.txt", "content": "x\n"})).reply(),
+        anthropic::text("Written.").reply(),
+        anthropic::text("Late.").reply().wait_after(0, &gate),
+    ]);
+    let mut person = Person::open(&world, &[]);
+    person.says("write it").sees("Written.").sees_no_more("· Esc").says("more").sees("· Esc");
+    person.says("/diff 1").sees("+x");
+    person.says("/diff x").sees("`/diff x`: a turn is a number; `/diff session` shows all");
+    person.says("/project").sees("Project: default");
+    person.says("/agent").sees("an agent profile is for an Agent Zero server; this provider is `anthropic`");
+    person.says("/observer").sees("the observer is for an Agent Zero server");
+    person.says("/debug-dump").sees("Debug dumps go to");
+    person.says("/debug-dump off").sees("No debug dumps are written.");
+    person.says("/undo").sees("/undo waits for the end of the turn").sees("⏎ queued: /undo");
+    gate.open();
+    person
+        .sees("Late.")
+        .sees("The conversation went back to before turn 2.")
+        .sees("› more")
+        .keys("\x15")
+        .leaves();
+}

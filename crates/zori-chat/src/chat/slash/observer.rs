@@ -6,27 +6,26 @@ use zori_contract::failure::Failure;
 use super::Next;
 use super::named_settings::not_agent_zero;
 use crate::chat::Chat;
+use zori_setup::agent_zero::preface::ContextPreface;
 
 /// Shows the observer's settings, or changes when it speaks for as long as the program runs.
 pub(super) fn observer(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
-    let Some(setup) = &chat.plain.run.agent_zero else {
-        return Err(not_agent_zero(chat, "the observer"));
-    };
-    let preface = &setup.preface;
+    let preface = chat.plain.run.agent_zero.as_ref().map(|setup| &*setup.preface);
+    let lines = told(preface, chat.plain.host.settings.model.facts.name, rest)?;
+    lines.iter().for_each(|line| chat.cx.ui.say(line));
+    Ok(Next::Done)
+}
+
+/// Does the same for whoever knows what goes before the prompts; returns what to say.
+pub fn told(preface: Option<&ContextPreface>, provider: &str, rest: &str) -> Result<Vec<String>, Failure> {
+    let preface = preface.ok_or_else(|| not_agent_zero(provider, "the observer"))?;
     match rest.trim() {
-        "" | "info" | "status" => {
-            let lines = [
-                preface.observer_line(),
-                format!("Kept for other clients, without effect here: {}", preface.observer_facts()),
-                "`/observer on|off|automatic|always|manual` changes it until the program ends".to_owned(),
-            ];
-            lines.iter().for_each(|line| chat.cx.ui.say(line));
-            Ok(Next::Done)
-        }
-        word if preface.set_observer(word) => {
-            chat.cx.ui.say(&preface.observer_line());
-            Ok(Next::Done)
-        }
+        "" | "info" | "status" => Ok(vec![
+            preface.observer_line(),
+            format!("Kept for other clients, without effect here: {}", preface.observer_facts()),
+            "`/observer on|off|automatic|always|manual` changes it until the program ends".to_owned(),
+        ]),
+        word if preface.set_observer(word) => Ok(vec![preface.observer_line()]),
         other => Err(Failure::new(&VALIDATION_ERROR, format!("`/observer {other}` means nothing"))
             .hint("`/observer info`, `/observer on`, `off`, `automatic`, `always` or `manual`")),
     }
