@@ -234,11 +234,17 @@ impl PlainSession {
         self.go_on_with(cx, opened)
     }
 
-    /// Goes on without the turn that was given up, in a session that is not saved either: what was said before it stays.
+    /// Goes on without the turn that was given up: what was said before it stays. A session that is saved is opened anew as it is kept.
     pub fn leave_turn_behind(&mut self, cx: &mut AgentCx<'_>) -> Result<(), Failure> {
         let session = self.session();
-        let opened = OpenedSession::going_on_from(session.id().clone(), session.messages());
-        self.go_on_with(cx, opened).map(drop)
+        let (id, saved) = (session.id().clone(), session.is_saved());
+        let opened = OpenedSession::going_on_from(id.clone(), session.messages());
+        self.go_on_with(cx, opened)?;
+        // Only now nobody writes to its file any more.
+        if saved {
+            self.switch(cx, Which::Existing(id))?;
+        }
+        Ok(())
     }
 
     fn go_on_with(&mut self, cx: &mut AgentCx<'_>, opened: OpenedSession) -> Result<usize, Failure> {

@@ -165,12 +165,14 @@ impl Screen<'_, '_> {
         self.display.inputs.clear();
         self.display.take(Msg::TurnOver(over));
         let id = self.chat.plain.session().id().clone();
-        let gone = match self.chat.args.is_some() && self.chat.plain.session().is_saved() {
+        // A tab of the panel goes on where it is.
+        let leaves = self.display.face.is_none() && self.chat.args.is_some();
+        let gone = match leaves && self.chat.plain.session().is_saved() {
             true => self.again().and_then(|again| {
                 let words = GIVEN_UP.to_owned();
                 self.leave_for(Again { which: Which::Existing(id), words, abandoned: true, ..again })
             }),
-            false => self.go_on_unsaved(),
+            false => self.go_on_here(),
         };
         if let Err(failure) = gone {
             self.display.state.transcript.error(&failure.message, &failure.facts.hints);
@@ -178,8 +180,8 @@ impl Screen<'_, '_> {
         }
     }
 
-    /// Goes on without the turn, where no file has the conversation.
-    fn go_on_unsaved(&mut self) -> Result<(), Failure> {
+    /// Goes on without the turn on this screen.
+    fn go_on_here(&mut self) -> Result<(), Failure> {
         self.keep_mode();
         self.carried = self.spent();
         self.chat.plain.leave_turn_behind(self.chat.cx)?;

@@ -12,6 +12,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use tokio::runtime::Runtime;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
@@ -132,12 +133,24 @@ struct Slot {
 struct Work {
     inputs: UnboundedSender<Input>,
     running: Pin<Box<dyn Future<Output = (BlockingSession, Done)>>>,
+    /// Told when a turn that does not end is not waited for any longer (KEY-3); nothing else is given up.
+    given_up: Option<Arc<Notify>>,
 }
 
 /// What came of it.
 enum Done {
     Turn(Box<TurnEnd>),
+    /// It was not waited for.
+    GivenUp,
     Other,
+}
+
+/// Waits until a turn is not waited for any longer; for ever where nobody can say so.
+async fn given_up_by(told: Option<Arc<Notify>>) {
+    match told {
+        Some(told) => told.notified().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// The person at the panel, as the peer of one tab's turn.
@@ -242,7 +255,11 @@ impl Desk<'_, '_> {
             }
             let Self { screen: Screen { display, outside, .. }, slots, on_screen, .. } = self;
             let work = &slots[*on_screen].work;
+            let deaf = display.deaf;
             for input in display.inputs.drain(..) {
+                if deaf && matches!(input, Input::Cancel(_)) {
+                    continue;
+                }
                 if let Some(work) = work {
                     // A turn that is over hears nothing more.
                     let _ = work.inputs.send(input);
@@ -258,6 +275,11 @@ impl Desk<'_, '_> {
                 Some(Effect::Panel(effect)) => self.panel_effect(effect),
                 Some(Effect::Theme { name, keep }) => self.theme(name, keep),
                 Some(Effect::Leave) => self.quit(),
+                Some(Effect::Abandon) => {
+                    if let Some(given_up) = work.as_ref().and_then(|work| work.given_up.as_ref()) {
+                        given_up.notify_one();
+                    }
+                }
                 Some(Effect::Command(line)) if self.own_command(&line, running) => {}
                 Some(effect) if running => self.in_turn(effect),
                 Some(effect) => self.between_turns(effect),
@@ -321,6 +343,8 @@ impl Desk<'_, '_> {
         let id = self.slots[self.on_screen].id;
         let mut peer = TabPeer { id, asks: self.asks.clone(), inputs: heard };
         let screen = &mut self.screen;
+        let given_up = matches!(begun, Begun::Turn(_)).then(|| Arc::new(Notify::new()));
+        let told = given_up.clone();
         let running: Pin<Box<dyn Future<Output = (BlockingSession, Done)>>> = match begun {
             Begun::Tab(args, name) => return self.open_tab(*args, Some(name)),
             Begun::Again(args) => return self.begin_anew(*args),
@@ -328,8 +352,12 @@ impl Desk<'_, '_> {
                 let prompt = screen.before_turn(prompt);
                 let mut lent = screen.chat.plain.lend();
                 Box::pin(async move {
-                    let end = lent.session.turn(prompt, &mut peer).await;
-                    (lent, Done::Turn(Box::new(end)))
+                    let end = tokio::select! {
+                        biased;
+                        end = lent.session.turn(prompt, &mut peer) => Done::Turn(Box::new(end)),
+                        () = given_up_by(told) => Done::GivenUp,
+                    };
+                    (lent, end)
                 })
             }
             Begun::Shell { command, share } => {
@@ -347,7 +375,7 @@ impl Desk<'_, '_> {
                 })
             }
         };
-        self.slots[self.on_screen].work = Some(Work { inputs, running });
+        self.slots[self.on_screen].work = Some(Work { inputs, running, given_up });
     }
 
     /// What ran in the tab is over.
@@ -370,6 +398,7 @@ impl Desk<'_, '_> {
                     face.panel.interrupt_game();
                 }
             }
+            Done::GivenUp => self.screen.abandon_turn(),
             Done::Other => self.screen.turn_over(None),
         }
     }

@@ -367,3 +367,55 @@ fn it_goes_on_after_a_stop_without_warning() {
     person.pauses(20).keys("\r").sees("Still here.").sees("waiting  NO").keys(F10);
     assert!(person.ends().0.success());
 }
+
+/// KEY-3, as in the chat: a turn that does not end when it is stopped is given up after three seconds, the tab goes on with what was said before, saved
+/// or not, and other tabs notice nothing.
+#[test]
+fn a_turn_that_does_not_end() {
+    for args in [&[][..], &["--no-save"]] {
+        let (mut world, model) =
+            with_model([anthropic::text("First.").reply(), Reply::stall(), anthropic::text("Here.").reply()]);
+        world.set_var("ZORI_TEST_DEAF", "turn");
+        let mut person = open(&world, args);
+        person.says("one").sees("First.").sees("waiting  NO").says("two");
+        model.wait_for_requests(2);
+        person.keys("\x03").sees("Stopping").sees("was given up; Ctrl-C now ends the");
+        person.sees_no_more("Stopping").sees("› two").keys("\x15").says("three").sees("Here.");
+        let told = model.request(2).conversation();
+        assert!(
+            told.starts_with("user: one\nassistant: First.\n") && told.ends_with("user: three\n"),
+            "{told}"
+        );
+        person.sees("waiting  NO").keys(F10);
+        assert!(person.ends().0.success());
+        let sessions = world.run(&["sessions", "list", "--output", "plain"]).success().stdout().to_owned();
+        // It is the same session as before.
+        assert_eq!(sessions.trim() == "No sessions found.", !args.is_empty(), "{sessions}");
+        assert_eq!(sessions.lines().count(), 1, "{sessions}");
+    }
+}
+
+/// The same with Ctrl-C as the next key: the program ends, 130, and the terminal is as it was.
+#[test]
+fn control_c_after_a_turn_that_does_not_end() {
+    let (mut world, model) = with_model([Reply::stall()]);
+    world.set_var("ZORI_TEST_DEAF", "turn");
+    let mut person = open(&world, &[]);
+    person.says("one");
+    model.wait_for_requests(1);
+    person.keys("\x03").sees("was given up; Ctrl-C now ends").sees_no_more("Stopping").keys("\x03");
+    let (status, drawn) = person.ends();
+    assert_eq!(status.code(), Some(130));
+    assert!(drawn.contains("\x1b[?1049l"), "the other screen is left");
+}
+
+/// Ctrl-C twice on nothing leaves, 0; with another key between, or later than two seconds, it does not.
+#[test]
+fn control_c_twice_leaves() {
+    let (world, _model) = with_model([anthropic::text("Unasked.")]);
+    let mut person = open(&world, &["--no-save"]);
+    person.keys("\x03").sees("Ctrl-C again leaves").types("x").keys("\x7f").pauses(50).keys("\x03");
+    person.pauses(2200).sees_no_more("Ctrl-C again leaves").keys("\x03").sees("Ctrl-C again leaves");
+    person.pauses(50).keys("\x03");
+    assert_eq!(person.ends().0.code(), Some(0));
+}
