@@ -100,7 +100,10 @@ fn the_dialog() {
     let (world, model) = hostile();
     model.push(anthropic::text("Hi."));
     let mut pty = chat(&world);
-    reply(&mut pty, "what\ry\r");
+    reply(&mut pty, "what\r");
+    // An answer to the next question that is sent before it is there is echoed before or behind it.
+    wait::until("the question again", || pty.drawn().matches("? [y/N] ").count() == 2);
+    pty.send("y\r");
     type_line(&mut pty, 1, "hi");
     type_line(&mut pty, 2, ":q");
     insta::assert_snapshot!(over(pty), @r"
@@ -113,9 +116,9 @@ fn the_dialog() {
       y: yes; w: yes, but run none of its hooks; b: yes, this folder and those below
       n: not now; d: no, do not ask again, and ask me about changes here (mode default)
     Trust $WORK? [y/N] what
-    y
     that is none of the answers; Enter alone means no
-    Trust $WORK? [y/N] Warning: `provider` in $WORK/.zori/config.toml is ignored: a project cannot set that
+    Trust $WORK? [y/N] y
+    Warning: `provider` in $WORK/.zori/config.toml is ignored: a project cannot set that
     zori chat (type :q to quit)
     Model: claude-sonnet-4-5
     you> hi
