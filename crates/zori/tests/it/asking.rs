@@ -75,7 +75,7 @@ fn no_and_yes() {
         1 + new
     ✶ Waiting for claude-sonnet-5-5
     Done.
-    ✓ T · 1 file +1 -1 · /diff /undo
+    ✓ T · 1 file +1 -1
     you> :q
     Goodbye!
     [exit status: 0]

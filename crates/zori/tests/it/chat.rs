@@ -268,11 +268,6 @@ fn slash_commands() {
       /history              Show all of this conversation
       /btw QUESTION         Ask beside the conversation
     Look
-      /undo [N|#CELL]       Take the last turns back: files and conversation
-      /redo                 Take the last undo back
-      /rewind [TURN]        List the turns, or go back to before one; behind it:
-                            files, chat
-      /diff [TURN]          Show what the last turn changed; session: all of them
       /review [REF]         Review uncommitted changes, or what a branch or commit
                             changed
       /jobs [kill ID]       List the commands that run in the background, or end

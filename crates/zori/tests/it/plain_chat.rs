@@ -143,7 +143,7 @@ fn a_dumb_terminal() {
       no
     ✶ Waiting for claude-sonnet-5-5
     Both calls of add() return the sum.
-    ✓ T · 1 file +1 -1 · /diff /undo
+    ✓ T · 1 file +1 -1
     you> /show 3
     ● $ seq -f 'line %g' 9  exit 0 · T  #3
       seq -f 'line %g' 9
@@ -202,7 +202,7 @@ fn a_dumb_terminal() {
     ✗ $ echo no >&2; exit 3  exit 3 · T  #4
       no
     Both calls of add() return the sum.
-    ✓ T · 1 file +1 -1 · /diff /undo
+    ✓ T · 1 file +1 -1
     · There is no task list.
     ● $ seq -f 'line %g' 9  exit 0 · T  #5
       line 1

@@ -39,6 +39,8 @@ fn from_open_to_quit() {
         anthropic::text("The file **is** there."),
         anthropic::text("Another conversation."),
     ]);
+    // Where Landlock confines commands they can write only what is there (SB-3).
+    world.write("made.txt", "");
     let mut person = open(&world, &["--permission-mode", "default"]);
     person.sees("SESSION").sees("Studio Dark").sees("LIVE FEED");
     person.says("make it");
