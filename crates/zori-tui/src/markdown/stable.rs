@@ -513,6 +513,11 @@ fn numbered_only(text: &str) -> bool {
     digits.len() < text.len() && matches!(digits, "" | "." | ")" | ". " | ") ")
 }
 
+/// Returns whether a mark may begin, or end, with this byte.
+fn is_markup(byte: u8) -> bool {
+    matches!(byte, b'*' | b'_' | b'~' | b'`' | b'\\' | b'[' | b']' | b')' | b'\n')
+}
+
 /// Closes the marks that the last paragraph of a text leaves open, so that they are not drawn as text while their end is on its way.
 fn mended(text: &str) -> String {
     let text = text.trim_end_matches('\n');
@@ -521,7 +526,9 @@ fn mended(text: &str) -> String {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = last;
     let mut link = None;
-    while !rest.is_empty() {
+    // Most of a text is no mark, and it is looked at with each frame (PERF-3).
+    while let Some(plain) = rest.bytes().position(is_markup) {
+        rest = &rest[plain..];
         let at = last.len() - rest.len();
         let mark = ["**", "__", "~~", "*", "`"].into_iter().find(|mark| rest.starts_with(mark));
         let code = open.last() == Some(&"`");

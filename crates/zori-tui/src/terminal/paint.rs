@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use unicode_segmentation::UnicodeSegmentation;
-
 use crate::row::{Row, Span, Style};
 use crate::theme::Paint;
 use crate::wrap;
@@ -117,7 +115,7 @@ fn glyphs(row: &Row) -> Vec<Glyph<'_>> {
     let mut glyphs = Vec::new();
     for span in &row.spans {
         let link = span.link.as_ref().map(|link| link.as_str());
-        for text in span.text.as_str().graphemes(true) {
+        for (_, text) in wrap::clusters(span.text.as_str()) {
             glyphs.push(Glyph { column, text, style: span.style, link });
             column += wrap::width(text);
         }

@@ -121,3 +121,15 @@ fn ambiguous_characters() {
     assert_eq!(wide, (14, 3, 2));
     assert_eq!(breaks("→×→×", 4, Break::Anywhere).len(), 1);
 }
+
+proptest! {
+    #[test]
+    fn clusters_are_those_of_unicode(plain in "[ -~\t\r\n]{0,20}", any in "\\PC{0,20}") {
+        for text in [&plain, &any, &format!("{plain}{any}")] {
+            let found: Vec<_> = clusters(text).collect();
+            prop_assert_eq!(found, text.grapheme_indices(true).collect::<Vec<_>>());
+            let columns: usize = clusters(text).map(|(_, cluster)| cluster.width()).sum();
+            prop_assert_eq!(clusters(text).map(|(_, cluster)| cluster_width(cluster)).sum::<usize>(), columns);
+        }
+    }
+}
