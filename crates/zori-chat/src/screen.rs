@@ -14,7 +14,6 @@ mod feedback;
 mod files;
 mod first_time;
 mod greeting;
-mod heap;
 mod history;
 mod in_turn;
 mod leaving;

@@ -6,6 +6,7 @@
 
 mod child;
 pub mod group;
+pub mod heap;
 pub mod jobs;
 pub mod output;
 pub mod pids;

@@ -9,6 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use zori_core::event::Event;
 use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
+use zori_tools::process::heap;
 use zori_tui::cell::Signs;
 use zori_tui::panel::{self, Panel};
 use zori_tui::row::Row;
@@ -21,7 +22,6 @@ use zori_tui::theme::{Paint, Theme};
 use zori_tui::update::{self, Effect, Msg};
 use zori_tui::{ascii, chat};
 
-use super::heap;
 use super::tty::{Read, Tty};
 
 /// What changes by itself is drawn so often at most (PERF-10).

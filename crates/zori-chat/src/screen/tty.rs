@@ -319,7 +319,10 @@ fn own_description(stream: impl AsFd, flags: OFlags) -> io::Result<OwnedFd> {
 }
 
 /// Has the runtime watch a descriptor.
-#[expect(deprecated, reason = "the other constructor is unsafe code; ours are owned by what watches them")]
+#[expect(
+    deprecated,
+    reason = "the other constructor is unsafe code, which this crate has none of; ours are owned by what watches them"
+)]
 fn watched<T: std::os::fd::AsRawFd>(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     AsyncFd::with_interest(inner, interest)
 }

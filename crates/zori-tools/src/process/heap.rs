@@ -1,4 +1,4 @@
-//! Memory that a turn needed and nobody needs any more, given back to the system (PERF-6).
+//! The memory of our own process: what a turn needed and nobody needs any more goes back to the system (PERF-6).
 
 /// Gives back what is free. The C library keeps it otherwise: once a request of ten megabytes was made, twice as much.
 #[cfg(target_env = "gnu")]
