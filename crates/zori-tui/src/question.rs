@@ -1,24 +1,22 @@
 //! A question about a call (KEY-6, SAF-1 to SAF-5): what is shown, which keys answer it, and when they may.
 
+mod beginning;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use zori_core::ids::CallId;
 use zori_core::permission::{Class, Decision};
 use zori_core::question::brief;
-use zori_core::question::{Choice, FormPart, GrantScope, Preview, Question, Replaced, Risk};
+use zori_core::question::{Choice, FormPart, GrantScope, Preview, Question, Risk};
 
-use crate::row::{Ground, Role, Row, Span};
-use crate::wrap::{self, Break};
+use crate::row::{Role, Row, Span};
+use crate::wrap;
 
 /// How long a question must have been on the screen before a key answers it.
 pub const SHOWN_FOR: Duration = Duration::from_millis(500);
 /// How long no key may have come before.
 pub const QUIET_FOR: Duration = Duration::from_millis(700);
-
-/// What stands before a text that is replaced, and before what replaces it. No line of a diff begins so.
-const OLD: &str = "old  ";
-const NEW: &str = "new  ";
 
 /// A question that waits for its answer.
 #[derive(Clone, Debug)]
@@ -64,20 +62,6 @@ pub enum ModelWords {
     Failed(String),
 }
 
-/// The beginning of what a call would do, wrapped, and how many of its lines are all there.
-pub(crate) struct Beginning {
-    pub(crate) rows: Vec<Row>,
-    pub(crate) shown: usize,
-    pub(crate) all: usize,
-}
-
-impl Beginning {
-    /// Returns how many lines are missing, or miss something.
-    pub(crate) fn hidden(&self) -> usize {
-        self.all - self.shown
-    }
-}
-
 /// A question in the room there is for it.
 pub(crate) struct Arranged {
     pub(crate) rows: Vec<Row>,
@@ -100,6 +84,8 @@ const BUTTONS: [(QuestionKey, &str); 5] = [
     (QuestionKey::Explain, "e explain"),
     (QuestionKey::Whole, "v whole text"),
 ];
+/// The same words where there is no room for these.
+const SHORT: [&str; BUTTONS.len()] = ["y yes", "n no", "w why", "e more", "v all"];
 /// Where they begin.
 const EXPLAIN: usize = 3;
 
@@ -198,83 +184,6 @@ impl Asked {
     /// Returns whether `y` opens the whole text first.
     pub fn must_be_read(&self, hidden: usize) -> bool {
         !self.read_whole && (hidden > 0 || self.is_serious())
-    }
-
-    /// Returns what the text would run or change, line by line.
-    pub fn lines(&self) -> Vec<Row> {
-        let text = |text: &str| -> Vec<Row> {
-            text.strip_suffix('\n')
-                .unwrap_or(text)
-                .split('\n')
-                .map(|line| Row::from(Span::new(wrap::expand_tabs(line, 8).as_ref())))
-                .collect()
-        };
-        match &self.question.preview {
-            Preview::Input(input) => text(&brief::json_lines(input)),
-            Preview::Command { command, .. } => text(command),
-            Preview::Changes(files) => files
-                .iter()
-                .flat_map(|file| {
-                    let note = file.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-                    let head = format!("{} {}{note}", file.action.as_str(), file.path.display());
-                    let diff = file.diff.lines().map(|line| {
-                        let span = Span::new(wrap::expand_tabs(line, 4).as_ref());
-                        Row::from(match line.as_bytes().first() {
-                            Some(b'+') => span.ground(Ground::Added),
-                            Some(b'-') => span.ground(Ground::Removed),
-                            Some(b'@') => span.muted(),
-                            _ => span,
-                        })
-                    });
-                    let replaced = file.replaced.iter().flat_map(|Replaced { old, new }| {
-                        let row = |name: &str, text: &str, ground| {
-                            let text = Span::new(brief::replaced_text(text)).ground(ground);
-                            Row::empty().with(Span::new(name).muted()).with(text)
-                        };
-                        [row(OLD, old, Ground::Removed), row(NEW, new, Ground::Added)]
-                    });
-                    std::iter::once(Row::from(Span::new(head).bold()))
-                        .chain(replaced)
-                        .chain(diff)
-                        .collect::<Vec<_>>()
-                })
-                .collect(),
-            Preview::Choices(_) => {
-                self.choice().map_or_else(Vec::new, |choice| self.choice_text(choice, usize::from(u16::MAX)))
-            }
-            Preview::Fails { input, why } => {
-                let fails = Span::new(format!("as things are it would fail: {why}")).role(Role::Warning);
-                std::iter::once(Row::from(fails)).chain(text(&brief::json_lines(input))).collect()
-            }
-        }
-    }
-
-    /// Returns as much of the text as a question begins with and there is room for (APR-4).
-    pub(crate) fn beginning(&self, wide: usize, room: usize) -> Beginning {
-        let lines = self.lines();
-        let all = lines.len();
-        let most = self.question.preview.first_lines();
-        // One missing line would cost as much as the line that says so.
-        let most = if all <= most.saturating_add(1) { all } else { most };
-        let long = matches!(self.question.preview, Preview::Changes(_));
-        // Where each line that is not cut ends.
-        let (mut rows, mut ends) = (Vec::new(), Vec::new());
-        for line in lines.iter().take(most) {
-            // The texts of a replacement stand in their diff, too.
-            let label = line.spans.first().is_some_and(|span| [OLD, NEW].contains(&span.text.as_str()));
-            let cut = long && !label && line.width() > brief::LINE;
-            let line = if cut { &wrap::truncate(line, brief::LINE) } else { line };
-            rows.extend(wrap::wrap_spans(&line.spans, wide.max(1), Break::Anywhere));
-            ends.extend((!cut).then_some(rows.len()));
-            if rows.len() > room {
-                break;
-            }
-        }
-        if rows.len() > room || ends.len() < all && rows.len() == room {
-            rows.truncate(room.saturating_sub(1).max(1));
-        }
-        let shown = ends.iter().filter(|end| **end <= rows.len()).count();
-        Beginning { rows, shown, all }
     }
 
     /// Returns what explains it: how much could go wrong, how the decision to ask came about, and what a model says (APR-5).
@@ -416,7 +325,11 @@ impl Asked {
         match &self.because {
             Some(_) => keys.push(Span::new("why not? Enter says it, Esc goes back").role(Role::Primary)),
             None => {
-                for (i, (_, words)) in BUTTONS.iter().enumerate() {
+                let long = BUTTONS.map(|(_, words)| words);
+                let dots = 3 * (long.len() - 1);
+                let all = 2 + long.iter().map(|words| wrap::width(words)).sum::<usize>() + dots;
+                let words = if all <= wide { long } else { SHORT };
+                for (i, words) in words.iter().enumerate() {
                     if i > 0 {
                         keys.push(Span::new(" · ").role(Role::Primary));
                     }

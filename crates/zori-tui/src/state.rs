@@ -173,8 +173,10 @@ pub struct Queue {
     pub items: VecDeque<Prompt>,
     /// What was sent into the running turn and the model has not read yet.
     pub steered: VecDeque<String>,
-    /// A turn was stopped: they go out by Enter only (KEY-5).
+    /// A turn was stopped or failed: they go out by Enter only (KEY-5).
     pub held: bool,
+    /// They wait behind a prompt that failed, and go on when it is sent again.
+    pub behind_failed: bool,
 }
 
 /// A turn under way.

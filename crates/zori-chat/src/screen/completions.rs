@@ -143,7 +143,8 @@ impl Choice {
             )
         });
         let now = if self.name == current { "   now" } else { "" };
-        item(self.name.as_str(), format!("{}{now}{}", self.about, cost.unwrap_or_default()))
+        let about = format!("{}{now}{}", self.about, cost.unwrap_or_default());
+        item(self.name.as_str(), about.trim_end())
     }
 }
 
@@ -175,7 +176,7 @@ fn choice(list: &PriceList, facts: &ProviderFacts, model: &Model, name: String, 
     let prices = list.prices(facts, model.id);
     let price = prices
         .map_or_else(String::new, |prices| format!("${}/${}", dollars(prices.input), dollars(prices.output)));
-    let about = format!("{window:>5}   {price:<11}{key}").trim_end().to_owned();
+    let about = format!("{window:>5}   {price:<11}{key}");
     Choice { name, about, input: prices.map(|prices| prices.input) }
 }
 

@@ -7,6 +7,7 @@ use zori_tui::update::{self, Effect, Msg};
 
 use super::display::Display;
 use super::feed::shown_question;
+use super::greeting;
 use super::in_turn::{self, Led};
 use super::outside::Outside;
 
@@ -76,7 +77,7 @@ pub fn ask(display: &mut Display, outside: &mut Outside, answers: Answers, reque
         display.inputs.push_back(Input::Approve { call, answer: Approval::Unavailable { why } });
         return;
     }
-    let rules = outside.rules.as_ref().map(|file| file.display().to_string());
+    let rules = outside.rules.as_ref().map(|file| greeting::folder(file, &outside.env));
     // The call stands above its question.
     display.drain_events();
     let question = std::sync::Arc::new(shown_question(&outside.redactor, &question));

@@ -69,6 +69,8 @@ pub fn compacted(compaction: &Compaction) -> String {
         Compacted::Cut { results } => {
             format!("{} cut", counted(results, "long tool output", "long tool outputs"))
         }
+        // Of a turn that was stopped others keep more messages than were sent.
+        Compacted::Rewound { messages: 0 } => return format!("── went back, {figures}"),
         Compacted::Rewound { messages } => {
             return format!("── went back by {}, {figures}", counted(messages, "message", "messages"));
         }

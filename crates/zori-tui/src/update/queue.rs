@@ -16,8 +16,9 @@ pub(super) fn submit(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if state.composer.buffer.text().trim().is_empty() && state.composer.buffer.images() == 0 {
-        if state.turn.is_none() && !state.queue.items.is_empty() {
-            state.queue.held = false;
+        // One that is about to end does not let them go before that is seen.
+        state.queue.held &= is_stopping(state);
+        if state.turn.is_none() {
             next(state, effects);
         }
         return;
@@ -39,7 +40,13 @@ pub fn wait_in_queue(state: &mut State, prompt: Prompt) {
     {
         state.say(format!("{} waits for the end of the turn", command.name));
     }
+    // Whoever adds to the queue wants it to go on.
+    state.queue.held &= is_stopping(state);
     state.queue.items.push_back(prompt);
+}
+
+fn is_stopping(state: &State) -> bool {
+    state.turn.as_ref().is_some_and(|turn| turn.stopped.is_some())
 }
 
 /// Returns whether a line is done while a turn runs, and not queued.

@@ -34,7 +34,8 @@ pub struct TurnOver {
 
 /// A turn begins.
 pub(super) fn turn_begins(state: &mut State, prompt: Prompt) {
-    state.queue.held = false;
+    let goes_on = std::mem::take(&mut state.queue.behind_failed) || state.queue.items.is_empty();
+    state.queue.held &= !goes_on;
     state.turn = Some(Turn {
         started: state.now,
         phase: Phase::Waiting,
@@ -223,6 +224,7 @@ pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Eff
                 state.transcript.failed(error, &over.ways_out, over.details.as_deref());
             }
             state.queue.held = true;
+            state.queue.behind_failed = true;
             give_back(state, &turn);
         }
     }

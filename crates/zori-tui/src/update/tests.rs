@@ -2,12 +2,15 @@ use std::sync::Arc;
 
 use zori_core::cost::Spent;
 use zori_core::event::TurnEvent;
+use zori_core::failure::{FailureKind, ProviderFailure};
 use zori_core::ids::{AgentId, CallId, SessionId};
 use zori_core::input::Approval;
 use zori_core::outcome::{CancelCause, Outcome};
 use zori_core::permission::{Class, Decision, Verdict};
 use zori_core::provider::StopReason;
-use zori_core::question::{Choice, ChoiceOption, FormField, FormPart, Grant, Preview, Question};
+use zori_core::question::{
+    Choice, ChoiceOption, FileAction, FileDiff, FormField, FormPart, Grant, Preview, Question, Replaced,
+};
 use zori_core::time::Timestamp;
 
 use super::*;
@@ -1148,4 +1151,85 @@ fn what_is_agreed_to_is_in_sight() {
         }
     }
     assert!(at_once > 300 && granted > 200, "most windows show what there is: {at_once}, {granted}");
+}
+
+/// KEY-5: what is held goes out by Enter alone, not behind another prompt; whoever queues more lets it go on, and so does who sends a prompt again that
+/// failed.
+#[test]
+fn what_is_held_stays_held() {
+    let stopped = || {
+        let mut stage = stage();
+        stage.turn().typed("one").key("enter").key("esc").over(Outcome::Cancelled(CancelCause::User));
+        stage.key("ctrl+c").effects();
+        stage
+    };
+    let mut stage = stopped();
+    stage.typed("another").key("enter").turn().over(Outcome::Completed(StopReason::EndTurn));
+    assert_eq!(stage.effects(), [Effect::Prompt("another".into())]);
+    assert!(stage.screen().contains("⏎ held: one · Enter sends · ↑ edits"), "{}", stage.screen());
+    stage.key("enter");
+    assert_eq!(stage.effects(), [Effect::Prompt("one".into())]);
+
+    let mut stage = stopped();
+    stage.turn().typed("two").key("enter");
+    assert!(stage.screen().contains("⏎ queued: one\n⏎ queued: two"), "{}", stage.screen());
+    stage.over(Outcome::Completed(StopReason::EndTurn));
+    assert_eq!(stage.effects(), [Effect::Prompt("one".into())]);
+
+    let mut stage = stopped();
+    stage.turn().key("enter").over(Outcome::Completed(StopReason::EndTurn));
+    assert_eq!(stage.effects(), [Effect::Prompt("one".into())], "Enter in a turn");
+
+    let mut stage = self::stage();
+    let failed = Outcome::Failed(ProviderFailure::new(FailureKind::ApiError, "later"));
+    stage.turn().typed("one").key("enter").over(failed);
+    assert!(stage.screen().contains("⏎ held: one"), "{}", stage.screen());
+    stage.key("enter").turn().over(Outcome::Completed(StopReason::EndTurn));
+    assert_eq!(stage.effects(), [Effect::Prompt("what?".into()), Effect::Prompt("one".into())]);
+}
+
+/// A small edit is seen whole beside its grants, and one key says yes; only where that cannot be do the texts stand before a part of the diff.
+#[test]
+fn a_small_edit_needs_one_key() {
+    let mut stage = stage();
+    stage.take(Msg::Resized(Size { rows: 30, columns: 100 })).turn().asked(Class::Shell, "");
+    let asked = stage.state.questions.front_mut().expect("it was asked");
+    let diff = "@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n".to_owned();
+    let replaced = Some(Replaced { old: "return a - b".into(), new: "return a + b".into() });
+    let file = FileDiff { replaced, ..FileDiff::new("/w/calc.py", FileAction::Change, diff) };
+    let grant = |words: &str| Grant {
+        rules: vec!["Edit(//w/calc.py)".to_owned()],
+        words: words.to_owned(),
+        scope: zori_core::question::GrantScope::Call,
+        past: 0,
+    };
+    let grants = vec![grant("this path"), grant("anything here"), grant("more"), grant("all of it")];
+    asked.question = Arc::new(Question {
+        tool: "edit".into(),
+        preview: Preview::Changes(vec![file]),
+        grants,
+        explanation: vec!["step 1".into()],
+    });
+    stage.take(Msg::Drawn).wait(2000);
+    insta::assert_snapshot!(stage.screen(), @"
+    ? edit wants to change files                                    any other shell command · mode yolo
+        change /w/calc.py
+        @@ -1,2 +1,2 @@
+         def add(a, b):
+        -    return a - b
+        +    return a + b
+      asked because: step 11, no rule covers it                                              e explains
+      y once · n no · w no, because… · e explain · v whole text
+      1 this path, this session       Edit(//w/calc.py)
+      2 anything here, this session   Edit(//w/calc.py)
+      3 more, this session            Edit(//w/calc.py)
+      4 all of it, this session       Edit(//w/calc.py)
+    ✶ Asking you · Esc: no
+    › 
+      opus-5-5 · YOLO · $0.00 · ~/proj
+    ");
+    stage.key("y");
+    assert_eq!(stage.effects(), [approved("call-0")]);
+    stage.take(Msg::Resized(Size { rows: 20, columns: 40 })).asked(Class::Shell, "make").take(Msg::Drawn);
+    assert!(stage.screen().contains("  y yes · n no · w why · e more · v all"), "{}", stage.screen());
 }
