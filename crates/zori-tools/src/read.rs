@@ -176,7 +176,7 @@ fn start(
     let size = len.max(bytes.len() as u64);
     let truncated = bytes.len() > max;
     let total_lines = match truncated && leniency == Leniency::Forgiving {
-        true => LineCount::of(&bytes).to_the_end(&mut source, cancel),
+        true => LineCount::of(&bytes).count_rest(&mut source, cancel),
         false => None,
     };
     bytes.truncate(max);
@@ -262,7 +262,7 @@ fn page(
     let total_lines = match (leniency, cut.more) {
         (Leniency::Exact, _) => None,
         (Leniency::Forgiving, false) => Some(counted.total()),
-        (Leniency::Forgiving, true) => counted.to_the_end(&mut source, cancel),
+        (Leniency::Forgiving, true) => counted.count_rest(&mut source, cancel),
     };
     let page = Page { start_line: wanted.first, end_line, next_offset: cut.more.then_some(end_line + 1) };
     let data = Data {
@@ -309,7 +309,7 @@ impl LineCount {
     }
 
     /// Counts what is left of a file; `None` where that is too much or cannot be read.
-    fn to_the_end(mut self, file: &mut impl io::Read, cancel: &Cancel) -> Option<u64> {
+    fn count_rest(mut self, file: &mut impl io::Read, cancel: &Cancel) -> Option<u64> {
         let mut buffer = vec![0; 64 << 10];
         let mut left = MAX_COUNTED;
         while !cancel.is_cancelled() {

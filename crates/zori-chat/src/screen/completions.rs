@@ -137,7 +137,7 @@ impl Choice {
             let micros = u128::from(context) * u128::from(input) / 1_000_000;
             let tokens = zori_tui::cells::thousands(context);
             format!(
-                "   switching sends {tokens} uncached, about ${}.{:02}",
+                "   sends {tokens} uncached, about ${}.{:02}",
                 micros / 1_000_000,
                 micros % 1_000_000 / 10_000
             )
@@ -203,5 +203,34 @@ pub fn age(seconds: u64) -> String {
         60..3600 => format!("{}m", seconds / 60),
         3600..86_400 => format!("{}h", seconds / 3600),
         _ => format!("{}d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a change costs is in sight beside the longest names, and the columns stand below each other.
+    #[test]
+    fn what_a_change_of_the_model_costs() {
+        let choice = |name: &str, price: &str, input| Choice {
+            name: name.to_owned(),
+            about: format!("{:>5}   {price:<11}", "1.0M"),
+            input: Some(input),
+        };
+        let all = [
+            choice("opus", "$15/$75", 15_000_000),
+            choice("haiku", "$0.10/$0.50", 100_000),
+            choice("sonnet", "$2/$10", 2_000_000),
+        ];
+        let shown: Vec<String> = all.iter().map(|model| model.item("sonnet", 42_000).about).collect();
+        assert_eq!(
+            shown,
+            [
+                " 1.0M   $15/$75       sends 42k uncached, about $0.63",
+                " 1.0M   $0.10/$0.50   sends 42k uncached, about $0.00",
+                " 1.0M   $2/$10        now",
+            ]
+        );
     }
 }

@@ -372,7 +372,7 @@ fn edits_of_a_conversation_that_goes_on() {
         anthropic::text("Done."),
     ]);
     world.write(world.work().join("calc.py"), "def add(a, b):\n    return a - b\n");
-    world.write(world.work().join("long.txt"), &"line\n".repeat(412));
+    world.write(world.work().join("long.txt"), "line\n".repeat(412));
     let cells = |person: &Person| {
         let rows = person.rows();
         let first = rows.iter().position(|row| row.starts_with("● Create")).expect("the first cell");
