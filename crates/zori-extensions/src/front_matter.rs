@@ -4,6 +4,8 @@
 //! YAML is understood: `key: value`, quotes, lists, and blocks after `|` or `>`. Nothing in it can refer to anything else, so
 //! nothing grows by being read.
 
+use std::borrow::Cow;
+
 /// A file in its two parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document<'a> {
@@ -42,8 +44,13 @@ struct Value<'a> {
 }
 
 /// Returns a file's text with one kind of line ends and without a byte order mark.
-pub fn normalised(text: &str) -> String {
-    text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")
+pub fn normalised(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match text.contains('\r') {
+        true => text.replace("\r\n", "\n").into(),
+        // As almost all are: not even copied.
+        false => text.into(),
+    }
 }
 
 /// Takes a normalised text apart.
