@@ -48,11 +48,8 @@ fn claude(home: &Path, root: &Path, plan: &mut Plan) {
         }
         let allowed = rules("allow");
         plan.allow.extend(allowed.iter().filter_map(Value::as_str).map(str::to_owned));
-        for key in ["hooks", "env", "apiKeyHelper"] {
-            if settings.get(key).is_some_and(|value| !value.is_null()) {
-                plan.notes.push(format!("`{key}` of claude is left out: it is never taken over"));
-            }
-        }
+        let never = ["hooks", "env", "apiKeyHelper", "permissions.defaultMode", "enableAllProjectMcpServers"];
+        leave_out("claude", &settings, &never, plan);
     }
 }
 
@@ -64,6 +61,7 @@ fn codex(home: &Path, plan: &mut Plan) {
                 for (name, value) in file["mcp_servers"].as_object().into_iter().flatten() {
                     plan.add_server("codex", name, &path, servers::of_codex(name, value));
                 }
+                leave_out("codex", &file, &["approval_policy", "sandbox_mode"], plan);
             }
             // What is wrong with it may be a secret.
             Err(_) => plan.notes.push(format!("{} is no TOML, and is left out", path.display())),
@@ -84,7 +82,9 @@ fn gemini(home: &Path, plan: &mut Plan) {
                 value["type"] = "sse".into();
             }
             plan.add_server("gemini", name, &path, servers::of_json(name, &value));
+            leave_out("gemini", &file, &[&format!("mcpServers.{name}.trust")], plan);
         }
+        leave_out("gemini", &file, &["autoAccept", "tools.autoAccept", "tools.allowed"], plan);
     }
     folder(home, ".gemini/commands", "commands", "commands.paths", plan);
     file_entry(home, ".gemini/GEMINI.md", plan);
@@ -105,6 +105,16 @@ fn opencode(home: &Path, plan: &mut Plan) {
         folder(home, &format!(".config/opencode/{name}"), "skills", "skills.paths", plan);
     }
     file_entry(home, ".config/opencode/AGENTS.md", plan);
+}
+
+/// Notes which settings are there that nobody's word elsewhere turns on here (EXT-32): modes, hooks, what runs without a question.
+fn leave_out(agent: &str, settings: &Value, keys: &[&str], plan: &mut Plan) {
+    for key in keys {
+        let value = settings.pointer(&format!("/{}", key.replace('.', "/"))).unwrap_or(&Value::Null);
+        if !value.is_null() && *value != false {
+            plan.notes.push(format!("`{key}` of {agent} is left out: it is never taken over"));
+        }
+    }
 }
 
 pub(super) fn folder(home: &Path, below: &str, group: &'static str, key: &'static str, plan: &mut Plan) {

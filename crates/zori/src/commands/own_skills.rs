@@ -11,6 +11,7 @@ use zori_contract::flag::Positional;
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::reply::{Effect, Reply};
+use zori_contract::warning::Warning;
 use zori_core::text::one_line;
 use zori_extensions::built_in::{BUILT_IN, BuiltInSkill};
 use zori_extensions::command::Origin;
@@ -96,7 +97,8 @@ struct Listed {
     counts: bool,
 }
 
-fn all(cx: &Context<'_>, args: &Args) -> Result<Vec<Listed>, Failure> {
+/// Returns all skills, and what is wrong with those that are skipped or odd.
+fn all(cx: &Context<'_>, args: &Args) -> Result<(Vec<Listed>, Vec<String>), Failure> {
     let (data_dir, root) = (cx.app.data_dir()?, root(&LowArgs::new(args))?);
     let project = Project::load(&root)?;
     let store = TrustStore::load(Some(&data_dir));
@@ -107,7 +109,14 @@ fn all(cx: &Context<'_>, args: &Args) -> Result<Vec<Listed>, Failure> {
     let mut found: Vec<Listed> = project.skills.iter().map(listed).collect();
     let (config, home) = (data_dir.read_config()?, cx.app.env.home());
     let folders = Folders { data_dir: Some(&data_dir), home: home.as_deref(), root: &root };
-    for skill in extensions::user_skills(&config, &folders).into_iter().flat_map(|found| found.skills) {
+    let of_skills = |why: &&String| why.contains(skill::FILE);
+    let mut warnings: Vec<String> = project.extension_warnings.iter().filter(of_skills).cloned().collect();
+    let (skills, theirs): (Vec<_>, Vec<_>) = extensions::user_skills(&config, &folders)
+        .into_iter()
+        .map(|found| (found.skills, found.warnings))
+        .unzip();
+    warnings.extend(theirs.into_iter().flatten());
+    for skill in skills.into_iter().flatten() {
         // The first of a name that counts hides those behind it.
         let counts = !found.iter().any(|known| known.counts && known.skill.name == skill.name);
         found.push(Listed { skill, counts });
@@ -116,7 +125,7 @@ fn all(cx: &Context<'_>, args: &Args) -> Result<Vec<Listed>, Failure> {
         let counts = !found.iter().any(|known| known.counts && known.skill.name == own.name);
         found.push(Listed { skill: built_in(own), counts });
     }
-    Ok(found)
+    Ok((found, warnings))
 }
 
 /// Returns a skill of the program as one of a folder, which it does not have.
@@ -148,7 +157,7 @@ fn row(Listed { skill, counts }: &Listed) -> Value {
 }
 
 fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let found = all(cx, args)?;
+    let (found, warnings) = all(cx, args)?;
     let line = |listed: &Listed| {
         let Skill { name, description, origin, .. } = &listed.skill;
         let fate = match (listed.counts, origin) {
@@ -160,12 +169,13 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         format!("{}{fate}: {}\n", one_line(name), one_line(description))
     };
     let text: String = found.iter().map(line).collect();
-    Ok(Reply::rows(found.iter().map(row).collect::<Vec<_>>()).text(text))
+    let reply = Reply::rows(found.iter().map(row).collect::<Vec<_>>()).text(text);
+    Ok(warnings.into_iter().fold(reply, |reply, why| reply.warn(Warning::new("SKILL_ODD", why))))
 }
 
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let name = args.text(&NAME).unwrap_or_default();
-    let found = all(cx, args)?;
+    let (found, _) = all(cx, args)?;
     let listed = found
         .iter()
         .filter(|listed| listed.skill.name == name)

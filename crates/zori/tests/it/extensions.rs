@@ -220,6 +220,8 @@ fn the_commands_about_skills() {
     pdf: Fill pdf forms in documents
     skill-creator (built-in, by its slash only): Write a skill, or mend one
     zori-setup (built-in, by its slash only): Set zori up for this folder: instructions, rules, servers, what other agents left
+    ------- stderr -------
+    Warning: $BASE/skills/broken/SKILL.md has no front matter: its first line must be `---`; it is no skill
     [exit status: 0]
     ");
     insta::assert_snapshot!(world.run(&["skills", "show", "pdf"]), @"
@@ -236,6 +238,8 @@ fn the_commands_about_skills() {
     pdf: Fill pdf forms in documents
     skill-creator (built-in, by its slash only): Write a skill, or mend one
     zori-setup (built-in, by its slash only): Set zori up for this folder: instructions, rules, servers, what other agents left
+    ------- stderr -------
+    Warning: $BASE/skills/broken/SKILL.md has no front matter: its first line must be `---`; it is no skill
     [exit status: 0]
     ");
     let base = folder.to_str().expect("our paths are text").to_owned();
@@ -312,13 +316,13 @@ fn six_homes(world: &TestEnv) {
     );
     write(
         ".codex/config.toml",
-        "[mcp_servers.docs]\nurl = \"https://docs.example\"\nbearer_token_env_var = \"DOCS\"\n\
+        "approval_policy = \"never\"\n[mcp_servers.docs]\nurl = \"https://docs.example\"\nbearer_token_env_var = \"DOCS\"\n\
          [mcp_servers.docs.http_headers]\nX-Key = \"planted-secret-4\"\n\
          [mcp_servers.docs.env_http_headers]\nX-Team = \"TEAM\"\n",
     );
     write(
         ".gemini/settings.json",
-        r#"{"mcpServers":{"old":{"url":"https://old.example/sse","headers":{"X-Api-Key":"planted-secret-5"}}}} // mine"#,
+        r#"{"autoAccept":true,"mcpServers":{"old":{"url":"https://old.example/sse","trust":true,"headers":{"X-Api-Key":"planted-secret-5"}}}} // mine"#,
     );
     write(
         ".config/opencode/opencode.jsonc",
@@ -394,6 +398,9 @@ fn what_other_agents_left() {
     Note: MCP server argv of claude is left out: there is a secret in its command line; give it by a variable
     Note: `hooks` of claude is left out: it is never taken over
     Note: `env` of claude is left out: it is never taken over
+    Note: `approval_policy` of codex is left out: it is never taken over
+    Note: `mcpServers.old.trust` of gemini is left out: it is never taken over
+    Note: `autoAccept` of gemini is left out: it is never taken over
     Note: MCP server gone of opencode is left out: its address has variables in it; write them out
     Note: a rule is left out: permissions.deny: rule `Bsh(rm)`: there is no tool `Bsh`; did you mean `Bash`?
     [exit status: 0]
@@ -424,6 +431,9 @@ fn what_other_agents_left() {
     Note: MCP server argv of claude is left out: there is a secret in its command line; give it by a variable
     Note: `hooks` of claude is left out: it is never taken over
     Note: `env` of claude is left out: it is never taken over
+    Note: `approval_policy` of codex is left out: it is never taken over
+    Note: `mcpServers.old.trust` of gemini is left out: it is never taken over
+    Note: `autoAccept` of gemini is left out: it is never taken over
     Note: MCP server gone of opencode is left out: its address has variables in it; write them out
     Note: a rule is left out: permissions.deny: rule `Bsh(rm)`: there is no tool `Bsh`; did you mean `Bash`?
     Note: rules that let something run are left out (1): on a terminal, `zori import` asks about each
@@ -546,6 +556,8 @@ fn a_user_of_claude_code_moves_in() {
     Imported instructions.user_files += ~/.claude/CLAUDE.md
     Imported permissions.deny += Bash(curl:*)
     Imported permissions.ask += Bash(git push:*)
+    Note: `permissions.defaultMode` of claude is left out: it is never taken over
+    Note: `enableAllProjectMcpServers` of claude is left out: it is never taken over
     ");
     insta::assert_snapshot!(config(&world), @r#"
     [mcp.servers.sums]

@@ -254,6 +254,10 @@ fn skills_that_cannot_be_read() {
     crlf: Has other ends
     skill-creator (built-in, by its slash only): Write a skill, or mend one
     zori-setup (built-in, by its slash only): Set zori up for this folder: instructions, rules, servers, what other agents left
+    ------- stderr -------
+    Warning: $BASE/skills/bomb/SKILL.md has keys that mean nothing here: `a0`, `a1`, `a2`, `a3`, `a4`, `a5`, `a6`, `a7`, `a8`, `a9`, `a10`, `a11`, `a12`, `a13`, `a14`, `a15`, `a16`, `a17`, `a18`, `a19`, `a20`, `a21`, `a22`, `a23`, `a24`, `a25`, `a26`, `a27`, `a28`, `a29`
+    Warning: $BASE/skills/huge/SKILL.md is larger than 262144 bytes; it is no skill
+    Warning: $BASE/skills/pipe/SKILL.md is not a regular file; it is no skill
     [exit status: 0]
     ");
 }
