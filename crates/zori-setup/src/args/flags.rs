@@ -47,7 +47,7 @@ pub const RECORD: Flag = Flag::valued(
     "record",
     "FILE",
     Kind::Text,
-    "Write what goes to and comes from the provider to a new file",
+    "Write what goes to and comes from the provider and HTTP MCP servers to a new file",
 )
 .rare();
 /// `--debug-dump`.
