@@ -11,8 +11,11 @@ use zori_testkit::server::ModelServer;
 use crate::screen_stage::Person;
 use crate::world::with_model;
 
+/// Makes a server ask.
+type Asks = fn(&McpHttpServer);
+
 /// The ways in which a server asks, with what it makes of the answer.
-const WAYS: [(fn(&McpHttpServer), &str, &str); 2] =
+const WAYS: [(Asks, &str, &str); 2] =
     [(McpHttpServer::ask_back, "", ""), (McpHttpServer::ask_first, r#"s-1 {"who":"#, "}")];
 
 fn asking(ask: impl Fn(&McpHttpServer)) -> (TestEnv, ModelServer, McpHttpServer) {
