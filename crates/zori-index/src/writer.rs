@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -33,6 +34,8 @@ pub(crate) struct Writer {
     file: Option<(u64, u64)>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether it was seen to have ended: it may still be closing its connection.
+    ended: AtomicBool,
     readers: Mutex<Readers>,
     returned: Condvar,
 }
@@ -73,6 +76,7 @@ impl Writer {
             file: identity(path),
             jobs,
             thread,
+            ended: AtomicBool::new(false),
             readers: Mutex::default(),
             returned: Condvar::new(),
         })
@@ -81,7 +85,7 @@ impl Writer {
     /// Returns whether it still runs, and has the file open that is there now.
     fn is_of(&self, path: &Path) -> bool {
         let runs = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
-        runs && self.file.is_some() && self.file == identity(path)
+        runs && !self.ended.load(Ordering::Acquire) && self.file.is_some() && self.file == identity(path)
     }
 
     /// Has the thread do something, when it is its turn, and waits for that.
@@ -89,8 +93,10 @@ impl Writer {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, IndexError> + Send + 'static,
     ) -> Result<T, IndexError> {
-        let ended =
-            || IndexError::Failed { path: self.path.clone(), why: "the thread that writes has ended".into() };
+        let ended = || {
+            self.ended.store(true, Ordering::Release);
+            IndexError::Failed { path: self.path.clone(), why: "the thread that writes has ended".into() }
+        };
         let (answer, answered) = mpsc::sync_channel(1);
         let job: Job = Box::new(move |connection| {
             // Whoever asked waits for it.
