@@ -126,18 +126,12 @@ struct OpWire {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct ChangeWire {
-    #[serde(flatten)]
-    path: PathWire,
-    before: Option<StateWire>,
-    after: Option<StateWire>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(crate) struct PathWire {
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path_b64: Option<String>,
+    before: Option<StateWire>,
+    after: Option<StateWire>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,26 +151,16 @@ pub(crate) struct StateWire {
     len: Option<u64>,
 }
 
-impl PathWire {
-    pub(crate) fn new(root: &Path, path: &Path) -> Self {
-        let path = path.strip_prefix(root).unwrap_or(path);
-        match path.to_str() {
-            Some(text) => Self { path: Some(text.to_owned()), path_b64: None },
-            None => Self { path: None, path_b64: Some(STANDARD.encode(path.as_os_str().as_bytes())) },
-        }
-    }
-
-    /// Returns the path; `None` for one that no operation of ours has: with `..`, or with a zero byte.
-    pub(crate) fn absolute(self, root: &Path) -> Option<PathBuf> {
-        let bytes = match (self.path, self.path_b64) {
-            (Some(text), _) => text.into_bytes(),
-            (None, Some(code)) => STANDARD.decode(code).ok()?,
-            (None, None) => return None,
-        };
-        let path = PathBuf::from(OsString::from_vec(bytes.clone()));
-        let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir));
-        (plain && !bytes.is_empty() && !bytes.contains(&0)).then(|| root.join(path))
-    }
+/// Returns a path as it stands in a line, as text or in base64; `None` for one that no operation of ours has: with `..`, or with a zero byte.
+fn absolute(root: &Path, text: Option<String>, code: Option<String>) -> Option<PathBuf> {
+    let bytes = match (text, code) {
+        (Some(text), _) => text.into_bytes(),
+        (None, Some(code)) => STANDARD.decode(code).ok()?,
+        (None, None) => return None,
+    };
+    let path = PathBuf::from(OsString::from_vec(bytes.clone()));
+    let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir));
+    (plain && !bytes.is_empty() && !bytes.contains(&0)).then(|| root.join(path))
 }
 
 impl StateWire {
@@ -233,8 +217,14 @@ impl StateWire {
 
 impl ChangeWire {
     pub(crate) fn new(root: &Path, change: &Change) -> Self {
+        let path = change.path.strip_prefix(root).unwrap_or(&change.path);
+        let (path, path_b64) = match path.to_str() {
+            Some(text) => (Some(text.to_owned()), None),
+            None => (None, Some(STANDARD.encode(path.as_os_str().as_bytes()))),
+        };
         Self {
-            path: PathWire::new(root, &change.path),
+            path,
+            path_b64,
             before: change.before.as_ref().map(StateWire::new),
             after: change.after.as_ref().map(StateWire::new),
         }
@@ -242,7 +232,7 @@ impl ChangeWire {
 
     pub(crate) fn change(self, root: &Path) -> Option<Change> {
         Some(Change {
-            path: self.path.absolute(root)?,
+            path: absolute(root, self.path, self.path_b64)?,
             before: StateWire::option(self.before)?,
             after: StateWire::option(self.after)?,
         })

@@ -28,6 +28,13 @@ pub struct Step {
     pub target: Option<State>,
 }
 
+impl Step {
+    /// Sorts by path, for all that sorts these.
+    pub(crate) fn sort(all: &mut [Self]) {
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+}
+
 /// A path that stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
@@ -37,6 +44,13 @@ pub struct Kept {
     pub reason: Reason,
     /// The name under which something is kept beside it.
     pub saved_as: Option<PathBuf>,
+}
+
+impl Kept {
+    /// Sorts by path, for all that sorts these.
+    pub(crate) fn sort(all: &mut [Self]) {
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+    }
 }
 
 macro_rules! reasons {
@@ -157,7 +171,7 @@ impl Plan {
             let target = Some(State::Dir { mode: *mode });
             self.steps.push(Step { path: (*path).to_owned(), expect: None, target });
         }
-        self.steps.sort_by(|a, b| a.path.cmp(&b.path));
+        Step::sort(&mut self.steps);
     }
 }
 
@@ -183,7 +197,7 @@ impl Plan {
         }
         let target = Some(State::Dir { mode: FOLDER_MODE });
         self.steps.extend(made.into_iter().map(|path| Step { path, expect: None, target: target.clone() }));
-        self.steps.sort_by(|a, b| a.path.cmp(&b.path));
+        Step::sort(&mut self.steps);
     }
 }
 

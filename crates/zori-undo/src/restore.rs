@@ -76,7 +76,7 @@ impl Restorer<'_> {
             reason.is_none()
         });
         keep_filled_folders(&mut plan);
-        plan.kept.sort_by(|a, b| a.path.cmp(&b.path));
+        Kept::sort(&mut plan.kept);
         plan
     }
 
@@ -142,7 +142,7 @@ impl Restorer<'_> {
         mut restored: Restored,
         file: &std::path::Path,
     ) -> Result<Restored, UndoError> {
-        restored.kept.sort_by(|a, b| a.path.cmp(&b.path));
+        Kept::sort(&mut restored.kept);
         if !restored.steps.is_empty() {
             let RestoreFacts { op, turn, kind, now } = journal.facts;
             let change = |step: &Step| Change {

@@ -77,3 +77,10 @@ pub struct Change {
     /// What is there since.
     pub after: Option<State>,
 }
+
+impl Change {
+    /// Sorts by path. All that sorts these does it here: a sort is much code, and each caller's would be another one.
+    pub(crate) fn sort(all: &mut [Self]) {
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+}

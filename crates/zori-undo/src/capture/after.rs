@@ -91,7 +91,7 @@ impl Shared {
         self.record_outside(state, outside)?;
         changes.append(&mut exact);
         changes.retain(|change| !same(change.before.as_ref(), change.after.as_ref()));
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Change::sort(&mut changes);
         // Where the clock was set back nothing can be told apart; that is listed, though nothing can be undone of it.
         if changes.is_empty() && (others == 0 || began <= ended) {
             return Ok((None, uncovered));

@@ -64,7 +64,7 @@ impl Sorting {
 
     pub(super) fn sort(&mut self) {
         for changes in [&mut self.changes, &mut self.outside] {
-            changes.sort_by(|a, b| a.path.cmp(&b.path));
+            Change::sort(changes);
             // A path may be told of twice, by its own events and those of a folder above.
             changes.dedup_by(|a, b| a == b);
         }
