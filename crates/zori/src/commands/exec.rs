@@ -152,13 +152,26 @@ fn one_prompt(args: &Args, _: &AbsPath) -> Vec<Issue> {
     });
     let unsent =
         args.has(&flags::SCHEDULED) && !args.has(&flags::PROMPT) && args.text(&flags::DASH).is_none();
+    let nameless = args.text(&flags::SCHEDULED).filter(|job| job.trim().is_empty()).map(|_| {
+        Issue::new("--scheduled", IssueCode::InvalidValue, "`--scheduled` is empty")
+            .suggest("name the job, or leave it out")
+    });
     let unsent = unsent.then(|| {
         let message = "`--scheduled` is about one prompt, and there is none";
         Issue::new("--scheduled", IssueCode::ConflictingArguments, message)
             .suggest("give the prompt with `-p TEXT`")
     });
     let tools = if speaks { Vec::new() } else { prompt_options::unknown_tools(args) };
-    other.map(issue).into_iter().chain(twice).chain(alone).chain(once).chain(unsent).chain(tools).collect()
+    other
+        .map(issue)
+        .into_iter()
+        .chain(twice)
+        .chain(alone)
+        .chain(once)
+        .chain(unsent)
+        .chain(nameless)
+        .chain(tools)
+        .collect()
 }
 
 /// Returns whether the call asks for events.

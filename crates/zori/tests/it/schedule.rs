@@ -287,6 +287,12 @@ fn a_scheduled_prompt_in_events() {
     Hint: give the prompt with `-p TEXT`
     [exit status: 2]
     ");
+    insta::assert_snapshot!(world.run(&["exec", "--scheduled", " ", "-p", "look"]), @"
+    ------- stderr -------
+    Error: `--scheduled` is empty
+    Hint: name the job, or leave it out
+    [exit status: 2]
+    ");
 }
 
 /// FR-001, SCH-6: with `--bare`, and with the setting, nothing runs and the job is still due; a run of one prompt has none unless it is configured.
