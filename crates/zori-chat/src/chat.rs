@@ -203,10 +203,20 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
 
 /// Starts what runs the jobs of the project while the chat is open.
 fn scheduler(cx: &mut AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Option<Scheduler> {
+    let workers = Workers::new(run.bare, &cx.app, cx.ui);
+    scheduler_of(cx, &workers, prepared, run)
+}
+
+/// Does the same with workers that there are already.
+fn scheduler_of(
+    cx: &AgentCx<'_>,
+    workers: &Workers,
+    prepared: &Prepared,
+    run: &RunSettings,
+) -> Option<Scheduler> {
     let base = run.base.as_ref().filter(|_| run.may_run_jobs)?;
     let jobs = Jobs::of(base, &prepared.host.settings.workspace.root, &cx.app.env);
-    let workers = Workers::new(run.bare, &cx.app, cx.ui);
-    Scheduler::start(cx, &workers, jobs)
+    Scheduler::start(cx, workers, jobs)
 }
 
 /// Opens the panel.

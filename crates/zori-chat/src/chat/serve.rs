@@ -49,7 +49,7 @@ pub fn serve(
     let prepared = wire_up::prepare(cx, session, &run, which)?;
     super::greet(cx, &prepared, &run);
     let workers = Workers::new(run.bare, &cx.app, cx.ui);
-    let scheduler = super::scheduler(cx, &prepared, &run);
+    let scheduler = super::scheduler_of(cx, &workers, &prepared, &run);
     let client =
         Client::new(events.clone(), Lines::new(workers), cx.app.redactor(), run.bare, cx.terminal.stdin);
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {

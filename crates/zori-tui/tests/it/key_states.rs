@@ -42,7 +42,9 @@ fn came_of(chat: &mut Chat) -> String {
         .into_iter()
         .filter(|effect| !matches!(effect, Effect::Keep(_) | Effect::LookAround))
         .map(|effect| match format!("{effect:?}") {
-            long if long.len() > 60 => long[..long.find(['(', ' ', '{']).unwrap_or(60)].to_owned(),
+            long if long.len() > 60 && !long.starts_with("Prompt(") => {
+                long[..long.find(['(', ' ', '{']).unwrap_or(60)].to_owned()
+            }
             short => short,
         })
         .collect();
