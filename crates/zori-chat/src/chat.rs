@@ -247,8 +247,8 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
     let scheduler = scheduler(cx, &prepared, &run);
-    let seat = (prepared, run, Some(args.clone()), attached);
-    let exit = screen::run_panel(cx, signals.clone(), seat, args.prompt.text.clone(), scheduler)?;
+    let parts = (prepared, run, Some(args.clone()), attached);
+    let exit = screen::run_panel(cx, signals.clone(), parts, args.prompt.text.clone(), scheduler)?;
     signals.die_of_hangup();
     Ok(exit)
 }
@@ -265,8 +265,8 @@ fn on_screen(
     let mut args = args.clone();
     loop {
         let begun = Some(args.clone());
-        let seat = (prepared, run, begun, attached);
-        let again = match screen::run(cx, signals.clone(), seat, opening, scheduler)? {
+        let parts = (prepared, run, begun, attached);
+        let again = match screen::run(cx, signals.clone(), parts, opening, scheduler)? {
             Left::Over(exit) => {
                 signals.die_of_hangup();
                 return Ok(exit);
@@ -408,7 +408,7 @@ impl Chat<'_, '_> {
             // These are done where the command is run.
             Next::Done
             | Next::Compact(_)
-            | Next::Elsewhere(_)
+            | Next::Reopen(_)
             | Next::LogIn(_)
             | Next::Feedback
             | Next::Report(_)

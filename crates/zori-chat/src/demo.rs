@@ -40,13 +40,13 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     let upstream = Upstream { network, provider: demo.provider() };
     if on_screen {
         let prepared = Prepared { host, opened, upstream };
-        let seat = (prepared, run, None, Vec::new());
+        let parts = (prepared, run, None, Vec::new());
         let exit = match demo.mock {
             // The bare call of that name opens the panel, too.
-            true => screen::run_panel(cx, signals.clone(), seat, Some(demo.prompt().to_owned()), None)?,
+            true => screen::run_panel(cx, signals.clone(), parts, Some(demo.prompt().to_owned()), None)?,
             false => {
                 let opening = Opening::Prompt(demo.prompt().to_owned());
-                match screen::run(cx, signals.clone(), seat, opening, &mut None)? {
+                match screen::run(cx, signals.clone(), parts, opening, &mut None)? {
                     Left::Over(exit) => exit,
                     Left::Again(_) => Exit::Success,
                 }

@@ -38,8 +38,8 @@ pub struct Cells(Arc<Mutex<Shown>>);
 
 struct Shown {
     chat: PlainChat,
-    answers: Outlet,
-    words: Outlet,
+    answers: PaintedStream,
+    words: PaintedStream,
     look: Option<Look>,
     env: Environment,
     began: Instant,
@@ -48,7 +48,7 @@ struct Shown {
 }
 
 /// A stream, and what its rows are painted with.
-struct Outlet {
+struct PaintedStream {
     stream: Box<dyn Write + Send>,
     painted: bool,
 }
@@ -58,8 +58,8 @@ impl Cells {
     pub fn new(cx: &AgentCx<'_>, line_keys: &'static str) -> Result<Self, Failure> {
         let (colour, at) = (cx.terminal.colour, cx.terminal);
         let stdout: File = terminal::stdout()?;
-        let answers = Outlet { stream: Box::new(stdout), painted: colour && at.stdout };
-        let words = Outlet { stream: frontend::words(cx)?, painted: colour && at.stderr };
+        let answers = PaintedStream { stream: Box::new(stdout), painted: colour && at.stdout };
+        let words = PaintedStream { stream: frontend::words(cx)?, painted: colour && at.stderr };
         let state = State::new(size(), Options::default(), Facts::default());
         let chat = PlainChat::new(state, line_keys);
         let (env, began) = (cx.app.env.clone(), Instant::now());
@@ -183,7 +183,7 @@ impl Shown {
     }
 }
 
-impl Outlet {
+impl PaintedStream {
     fn write(&mut self, line: &str) -> io::Result<()> {
         self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.flush())
     }

@@ -200,7 +200,7 @@ impl Chat<'_, '_> {
                 Next::Done
                 | Next::Compact(_)
                 | Next::Recap
-                | Next::Elsewhere(_)
+                | Next::Reopen(_)
                 | Next::LogIn(_)
                 | Next::Feedback
                 | Next::Report(_)

@@ -40,7 +40,7 @@ pub enum Next {
     /// The session is to be summed up.
     Recap,
     /// The chat goes on elsewhere.
-    Elsewhere(Elsewhere),
+    Reopen(Reopen),
     /// Somebody logs in to an MCP server, in a terminal that the chat has let go.
     LogIn(ServerLogin),
     /// What helps to understand a problem is to be put together.
@@ -57,7 +57,7 @@ pub enum Next {
 
 /// Where a chat goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Elsewhere {
+pub enum Reopen {
     /// With a model of another provider, as `provider:model`.
     Model(String),
     /// In this folder.
@@ -70,7 +70,7 @@ pub enum Elsewhere {
     Project(String),
 }
 
-impl Elsewhere {
+impl Reopen {
     /// Says how the same is had from outside, for a chat that cannot be opened anew by itself.
     pub fn by_hand(&self, name: &str, session: Option<&str>) -> String {
         let on = session.map_or_else(String::new, |id| format!(" --resume {id}"));
@@ -117,11 +117,11 @@ impl Slash {
     /// Runs it where the chat cannot be opened anew: what would need that is told.
     pub fn run_here(&self, chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
         match self.run(chat, rest)? {
-            Next::Elsewhere(Elsewhere::Project(name)) if chat.can_reopen() => {
+            Next::Reopen(Reopen::Project(name)) if chat.can_reopen() => {
                 chat.with_project(&name)?;
                 Ok(Next::Done)
             }
-            Next::Elsewhere(wanted) => {
+            Next::Reopen(wanted) => {
                 let session = chat.plain.session();
                 let id = session.is_saved().then(|| session.id().to_string());
                 let words = wanted.by_hand(chat.cx.profile.name, id.as_deref());

@@ -14,7 +14,7 @@ use super::start::facts;
 use super::{Begun, Screen, completions, look};
 use crate::chat::feedback;
 use crate::chat::server_chat;
-use crate::chat::slash::{self, Elsewhere, Next};
+use crate::chat::slash::{self, Next, Reopen};
 use crate::chat::undo::{self, UndoPlan};
 use crate::plain::PlainSession;
 
@@ -169,14 +169,14 @@ impl Screen<'_, '_> {
             Next::Lines(first) => self.display.state.begin_lines(&first),
             Next::Prompt => self.turn(line.to_owned().into()),
             Next::Done => {}
-            Next::Elsewhere(wanted) if self.display.face.is_some() => self.tab_elsewhere(wanted)?,
-            Next::Elsewhere(wanted) => {
+            Next::Reopen(wanted) if self.display.face.is_some() => self.tab_elsewhere(wanted)?,
+            Next::Reopen(wanted) => {
                 match wanted {
-                    Elsewhere::Model(name) => self.with_model(&name)?,
-                    Elsewhere::Folder(folder) => self.in_folder(&folder)?,
-                    Elsewhere::Login(provider) => self.log_in(&provider)?,
-                    Elsewhere::Demo => self.play_demo()?,
-                    Elsewhere::Project(name) => self.with_project(&name)?,
+                    Reopen::Model(name) => self.with_model(&name)?,
+                    Reopen::Folder(folder) => self.in_folder(&folder)?,
+                    Reopen::Login(provider) => self.log_in(&provider)?,
+                    Reopen::Demo => self.play_demo()?,
+                    Reopen::Project(name) => self.with_project(&name)?,
                 }
                 return Ok(true);
             }

@@ -2,7 +2,7 @@
 //! aside, and their turns go on.
 
 mod end;
-mod seat;
+mod tab_parts;
 mod tabs;
 
 use std::future::poll_fn;
@@ -27,11 +27,11 @@ use zori_tui::transcript::Transcript;
 use zori_tui::update::{self, Effect, FindRequest, Msg};
 
 use super::in_turn::{self, Led};
-use super::start::{Seat, on_terminal};
+use super::start::{ChatParts, on_terminal};
 use super::{Begun, Screen, outside, peer};
 use crate::chat::server_chat;
 use crate::scheduler::Scheduler;
-use seat::Parked;
+use tab_parts::Parked;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
 use zori_setup::open_browser::{OPENER, open_browser};
@@ -52,22 +52,22 @@ pub fn run(
     mut scheduler: Option<Scheduler>,
 ) -> Result<Exit, Failure> {
     let brand = cx.profile.name;
-    let mut seat = Seat::open(cx, None, prepared, run, args, attached, false)?;
-    let (runtime, resumed) = (seat.plain.runtime(), seat.resumed);
-    let config = seat.config.clone();
+    let mut parts = ChatParts::open(cx, None, prepared, run, args, attached, false)?;
+    let (runtime, resumed) = (parts.plain.runtime(), parts.resumed);
+    let config = parts.config.clone();
     if config.text("ui.theme").is_none() {
         // It is one of ours.
-        let _ = seat.outside.look.choose(None, THEME);
+        let _ = parts.outside.look.choose(None, THEME);
     }
-    seat::furnish(&mut seat, "Chat 1".to_owned());
-    let (mut screen, listening) = on_terminal(cx, signals, seat)?;
+    tab_parts::furnish(&mut parts, "Chat 1".to_owned());
+    let (mut screen, listening) = on_terminal(cx, signals, parts)?;
     screen.chat.channel = Channel::Panel;
     screen.outside.scheduled = scheduler.as_mut().and_then(|scheduler| scheduler.told.take());
     let mut panel = Panel::new(brand, &screen.display.paint.theme.name);
     panel.themes = screen.outside.theme_names();
-    panel.projects = seat::names(&config, "projects");
-    panel.agents = seat::names(&config, "agent_profiles");
-    panel.waiting_game = seat::waiting_game(&config);
+    panel.projects = tab_parts::names(&config, "projects");
+    panel.agents = tab_parts::names(&config, "agent_profiles");
+    panel.waiting_game = tab_parts::waiting_game(&config);
     panel.colour = screen.display.paint.depth != Depth::None;
     panel.tabs = vec![TabSign::of(&screen.display.state)];
     screen.display.use_panel(panel);
@@ -83,7 +83,7 @@ pub fn run(
         screen.outside.later.push_back(Effect::Prompt(text.into()));
     }
     let (asks, requests) = unbounded_channel();
-    let mut desk = Desk {
+    let mut panel = PanelLoop {
         screen,
         slots: vec![Slot { id: 0, parked: None, work: None }],
         on_screen: 0,
@@ -95,13 +95,13 @@ pub fn run(
         quits: None,
         over: false,
     };
-    desk.converse();
+    panel.converse();
     drop(listening);
-    desk.end()
+    panel.end()
 }
 
 /// The panel at work.
-struct Desk<'a, 'c> {
+struct PanelLoop<'a, 'c> {
     /// The tab that is being worked on, on the screen.
     screen: Screen<'a, 'c>,
     /// Every tab, in their order.
@@ -185,7 +185,7 @@ enum Came {
     Event(usize, Box<Event>),
 }
 
-impl Desk<'_, '_> {
+impl PanelLoop<'_, '_> {
     fn converse(&mut self) {
         loop {
             self.pump();
@@ -204,13 +204,13 @@ impl Desk<'_, '_> {
                 }
                 Came::Asked(id, request) => {
                     if let Some(at) = self.slots.iter().position(|slot| slot.id == id) {
-                        self.with_tab(at, |desk| {
-                            let Screen { display, outside, answers, .. } = &mut desk.screen;
+                        self.with_tab(at, |panel| {
+                            let Screen { display, outside, answers, .. } = &mut panel.screen;
                             peer::ask(display, outside, *answers, request);
                         });
                     }
                 }
-                Came::Ended(at, session, done) => self.with_tab(at, |desk| desk.ended(*session, done)),
+                Came::Ended(at, session, done) => self.with_tab(at, |panel| panel.ended(*session, done)),
                 Came::Event(at, event) => self.event(at, &event),
             }
         }

@@ -66,9 +66,9 @@ pub fn run(
     scheduler: &mut Option<Scheduler>,
 ) -> Result<Left, Failure> {
     let again = matches!(opening, Opening::Again(_));
-    let seat = Seat::open(cx, None, prepared, run, args, attached, again)?;
-    let resumed = seat.resumed;
-    let (mut screen, listening) = on_terminal(cx, signals, seat)?;
+    let parts = ChatParts::open(cx, None, prepared, run, args, attached, again)?;
+    let resumed = parts.resumed;
+    let (mut screen, listening) = on_terminal(cx, signals, parts)?;
     screen.outside.scheduled = scheduler.as_mut().and_then(|scheduler| scheduler.told.take());
     if let Opening::Again(again) = &opening {
         screen.carried = again.spent;
@@ -106,16 +106,16 @@ pub fn run(
 pub(super) fn on_terminal<'a, 'c>(
     cx: &'a mut AgentCx<'c>,
     signals: Signals,
-    seat: Seat,
+    parts: ChatParts,
 ) -> Result<(Screen<'a, 'c>, ScreenGuard), Failure> {
     let (heard, ending) = tokio::sync::mpsc::unbounded_channel();
-    let tty = seat.plain.within(Tty::open)?;
+    let tty = parts.plain.within(Tty::open)?;
     let listening = signals.to_screen(heard, tty::restore);
     let (mut collecting, said) = Ui::collecting(&cx.app.env);
     std::mem::swap(cx.ui, &mut collecting);
     let env = cx.app.env.clone();
     let terminal = look::terminal(&env);
-    let Seat { plain, args, attached, mut state, events, outside, history, answers, config, .. } = seat;
+    let ChatParts { plain, args, attached, mut state, events, outside, history, answers, config, .. } = parts;
     state.size = tty.size();
     let paint = outside.look.paint(&terminal);
     let mut display = Display::new(state, tty, terminal, paint, events, ending);
@@ -142,7 +142,7 @@ pub(super) fn on_terminal<'a, 'c>(
 }
 
 /// What belongs to one conversation on a screen. The chat has one; each tab of the panel is one.
-pub(super) struct Seat {
+pub(super) struct ChatParts {
     pub(super) plain: PlainSession,
     pub(super) args: Option<LowArgs>,
     pub(super) attached: Vec<Image>,
@@ -156,7 +156,7 @@ pub(super) struct Seat {
     pub(super) config: Config,
 }
 
-impl Seat {
+impl ChatParts {
     /// Starts the session, on a runtime of its own or on that of another. `again`: its rows are above already.
     pub(super) fn open(
         cx: &mut AgentCx<'_>,

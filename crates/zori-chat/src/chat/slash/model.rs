@@ -6,7 +6,7 @@ use zori_core::provider::Effort;
 use zori_host::{ModelError, ModelGate};
 use zori_providers::catalog;
 
-use super::{Elsewhere, Next};
+use super::{Next, Reopen};
 use crate::chat::Chat;
 use zori_setup::host_failure::of_model;
 use zori_setup::model_choice::unknown_provider;
@@ -26,9 +26,9 @@ pub(super) fn model(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failure
                 chat.plain.session_mut().set_model(model, max_tokens);
             }
             Err(error) if error.is_of_this_session() && chat.can_go_on() => {
-                return Ok(Next::Elsewhere(Elsewhere::Model(name.to_owned())));
+                return Ok(Next::Reopen(Reopen::Model(name.to_owned())));
             }
-            Err(error) => return Err(elsewhere(error, chat, name)),
+            Err(error) => return Err(of_another_provider(error, chat, name)),
         }
     }
     let model = chat.plain.session().model().to_owned();
@@ -71,10 +71,10 @@ pub(super) fn effort(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Failur
 }
 
 /// Says how the same conversation goes on with a model that a running one cannot change to.
-fn elsewhere(error: ModelError, chat: &Chat<'_, '_>, name: &str) -> Failure {
-    let elsewhere = error.is_of_this_session();
+fn of_another_provider(error: ModelError, chat: &Chat<'_, '_>, name: &str) -> Failure {
+    let stays = error.is_of_this_session();
     let mut failure = of_model(error);
-    if elsewhere {
+    if stays {
         let id = chat.plain.session().id();
         let command = format!("{} sessions resume {id} --model {name}", chat.cx.profile.name);
         failure.facts.hints = vec![format!("leave it and run `{command}`")];

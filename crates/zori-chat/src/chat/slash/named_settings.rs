@@ -4,7 +4,7 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_providers::agent_zero::NAME;
 
-use super::{Elsewhere, Next};
+use super::{Next, Reopen};
 use crate::chat::Chat;
 use zori_setup::agent_zero::project::{self, ActiveNames};
 use zori_setup::config::Config;
@@ -21,7 +21,7 @@ pub(super) fn project(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failu
     if !known.iter().any(|known| known == name) {
         return Err(project::unknown(name, &known));
     }
-    Ok(Next::Elsewhere(Elsewhere::Project(name.to_owned())))
+    Ok(Next::Reopen(Reopen::Project(name.to_owned())))
 }
 
 /// Shows the agent profiles, or tells the server's agent the words of another one. The conversation goes on.

@@ -8,7 +8,7 @@ use zori_host::{Which, session_id};
 use zori_serve::parse_session;
 use zori_store::SessionDir;
 
-use super::{COMMANDS, Elsewhere, Next};
+use super::{COMMANDS, Next, Reopen};
 use crate::chat::Chat;
 use crate::chat::server_chat;
 use zori_setup::find_session;
@@ -117,7 +117,7 @@ pub(super) fn fork(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure> {
 pub(super) fn cd(_: &mut Chat<'_, '_>, folder: &str) -> Result<Next, Failure> {
     match folder {
         "" => Err(Failure::new(&VALIDATION_ERROR, "`/cd FOLDER` goes on in another folder")),
-        folder => Ok(Next::Elsewhere(Elsewhere::Folder(folder.to_owned()))),
+        folder => Ok(Next::Reopen(Reopen::Folder(folder.to_owned()))),
     }
 }
 

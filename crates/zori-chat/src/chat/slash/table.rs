@@ -1,6 +1,6 @@
 //! The table of the commands. What each does is in the files beside this one; those that take a line stand here whole.
 
-use super::{Elsewhere, Next, Slash};
+use super::{Next, Reopen, Slash};
 use super::{
     attached, debug_dump, image, jobs, mcp, model, named_settings, observer, report, session, upload, usage,
 };
@@ -188,7 +188,7 @@ pub const COMMANDS: &[Slash] = &[
         args: "[PROVIDER]",
         about: "Store a key, or log in, and go on with it",
         category: "Configuration",
-        run: |_, provider| Ok(Next::Elsewhere(Elsewhere::Login(provider.to_owned()))),
+        run: |_, provider| Ok(Next::Reopen(Reopen::Login(provider.to_owned()))),
     },
     Slash {
         names: &["/mode"],
@@ -363,7 +363,7 @@ pub const COMMANDS: &[Slash] = &[
         args: "",
         about: "Watch a scripted model at work; needs no key",
         category: "Session",
-        run: |_, _| Ok(Next::Elsewhere(Elsewhere::Demo)),
+        run: |_, _| Ok(Next::Reopen(Reopen::Demo)),
     },
     Slash {
         names: &["/cost"],

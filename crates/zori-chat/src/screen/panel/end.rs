@@ -11,7 +11,7 @@ use zori_core::outcome::CancelCause;
 use zori_tui::update::Effect;
 
 use super::super::{Left, greeting, tty};
-use super::{Came, Desk, Screen};
+use super::{Came, PanelLoop, Screen};
 use crate::chat::server_chat;
 use crate::plain::Advice;
 
@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// How long turns may take to stop.
 const STOPPING: Duration = Duration::from_secs(3);
 
-impl Desk<'_, '_> {
+impl PanelLoop<'_, '_> {
     /// Quits; while turns run the key has to come twice.
     pub(super) fn quit(&mut self) {
         let running = self.slots.iter().filter(|slot| slot.work.is_some()).count();
@@ -49,9 +49,9 @@ impl Desk<'_, '_> {
         }
         let shown = self.shown;
         for at in (0..self.slots.len()).filter(|at| *at != shown) {
-            self.with_tab(at, |desk| {
-                let draft = desk.screen.display.state.draft();
-                let Screen { display, outside, .. } = &mut desk.screen;
+            self.with_tab(at, |panel| {
+                let draft = panel.screen.display.state.draft();
+                let Screen { display, outside, .. } = &mut panel.screen;
                 outside.run(display, Effect::Keep(draft));
             });
         }
@@ -109,7 +109,7 @@ impl Desk<'_, '_> {
         while self.slots.iter().any(|slot| slot.work.is_some()) {
             let left = until.saturating_duration_since(Instant::now());
             let Some(Came::Ended(at, session, done)) = self.ended_within(left) else { return false };
-            self.with_tab(at, |desk| desk.ended(*session, done));
+            self.with_tab(at, |panel| panel.ended(*session, done));
         }
         true
     }

@@ -7,18 +7,18 @@ use zori_host::{Answers, Which};
 use zori_tui::panel::TabSign;
 use zori_tui::update::{Effect, Msg};
 
-use super::super::start::Seat;
-use super::seat::{self, Parked};
-use super::{Begun, Desk, Screen, Slot};
+use super::super::start::ChatParts;
+use super::tab_parts::{self, Parked};
+use super::{Begun, PanelLoop, Screen, Slot};
 use crate::chat::server_chat;
-use crate::chat::slash::Elsewhere;
+use crate::chat::slash::Reopen;
 use crate::plain::Advice;
 use zori_setup::args::LowArgs;
 use zori_setup::settings::Settings;
 use zori_setup::trust::TrustDialog;
 use zori_setup::wire_up;
 
-impl Desk<'_, '_> {
+impl PanelLoop<'_, '_> {
     /// Works on a tab for a moment, whichever is shown.
     pub(super) fn with_tab(&mut self, at: usize, work: impl FnOnce(&mut Self)) {
         self.bring(at);
@@ -133,14 +133,14 @@ impl Desk<'_, '_> {
         }
         let prepared = wire_up::prepare(cx, session, &run, Which::New)?;
         let runtime = Some(self.runtime.clone());
-        let mut seat = Seat::open(cx, runtime, prepared, run, Some(args), Vec::new(), false)?;
-        seat.outside.look = self.screen.outside.look.clone();
-        seat.state.size = self.screen.display.state.size;
-        seat.state.focused = self.screen.display.state.focused;
-        seat.state.options.shift_enter = self.screen.display.state.options.shift_enter;
-        seat.state.options.brackets_pastes = self.screen.display.state.options.brackets_pastes;
-        seat::furnish(&mut seat, name.unwrap_or_else(|| format!("Chat {}", self.opened + 1)));
-        Ok(Parked::from(seat))
+        let mut parts = ChatParts::open(cx, runtime, prepared, run, Some(args), Vec::new(), false)?;
+        parts.outside.look = self.screen.outside.look.clone();
+        parts.state.size = self.screen.display.state.size;
+        parts.state.focused = self.screen.display.state.focused;
+        parts.state.options.shift_enter = self.screen.display.state.options.shift_enter;
+        parts.state.options.brackets_pastes = self.screen.display.state.options.brackets_pastes;
+        tab_parts::furnish(&mut parts, name.unwrap_or_else(|| format!("Chat {}", self.opened + 1)));
+        Ok(Parked::from(parts))
     }
 
     /// Closes the tab that is shown; the last one stays.
@@ -187,25 +187,25 @@ impl Screen<'_, '_> {
     }
 
     /// What the chat would go on with elsewhere is a tab of its own here.
-    pub(in crate::screen) fn tab_elsewhere(&mut self, wanted: Elsewhere) -> Result<(), Failure> {
+    pub(in crate::screen) fn tab_elsewhere(&mut self, wanted: Reopen) -> Result<(), Failure> {
         let mut args = self.tab_args()?;
         let name = match &wanted {
-            Elsewhere::Model(name) => {
+            Reopen::Model(name) => {
                 args.model.name = Some(name.clone());
                 args.model.provider = None;
                 args.model.api_base = None;
                 name.clone()
             }
-            Elsewhere::Folder(folder) => {
+            Reopen::Folder(folder) => {
                 args.workspace.root = Some(self.found_folder(folder)?);
                 folder.clone()
             }
-            Elsewhere::Project(name) => {
+            Reopen::Project(name) => {
                 let args = self.project_args(name)?;
                 self.begun = Some(Begun::Again(Box::new(args)));
                 return Ok(());
             }
-            Elsewhere::Login(_) | Elsewhere::Demo => {
+            Reopen::Login(_) | Reopen::Demo => {
                 let words = wanted.by_hand(self.chat.cx.profile.name, None).replace("the chat", "the panel");
                 self.say(NoticeLevel::Info, &format!("To go on so, {words}."));
                 return Ok(());

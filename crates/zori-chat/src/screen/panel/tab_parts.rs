@@ -19,7 +19,7 @@ use zori_tui::update::Effect;
 
 use super::super::history::HistoryFile;
 use super::super::outside::Outside;
-use super::super::start::Seat;
+use super::super::start::ChatParts;
 use super::Screen;
 use crate::chat::plan::PlanState;
 use crate::chat::undo::UndoPlan;
@@ -51,9 +51,9 @@ pub(super) struct Parked {
     loop_turns: u32,
 }
 
-impl From<Seat> for Parked {
-    fn from(seat: Seat) -> Self {
-        let Seat { plain, args, attached, state, events, outside, history, answers, .. } = seat;
+impl From<ChatParts> for Parked {
+    fn from(parts: ChatParts) -> Self {
+        let ChatParts { plain, args, attached, state, events, outside, history, answers, .. } = parts;
         Self {
             plain,
             args,
@@ -99,11 +99,11 @@ impl Parked {
 }
 
 /// Makes a conversation a tab of the panel: its name, its facts, its commands.
-pub(super) fn furnish(seat: &mut Seat, name: String) {
+pub(super) fn furnish(parts: &mut ChatParts, name: String) {
     let mut tab = Tab::new(name);
-    tab.facts = facts(&seat.plain);
-    seat.state.tab = Some(Box::new(tab));
-    let commands = &mut seat.state.options.commands;
+    tab.facts = facts(&parts.plain);
+    parts.state.tab = Some(Box::new(tab));
+    let commands = &mut parts.state.options.commands;
     if let Some(new) = commands.iter_mut().find(|command| command.name == "/new") {
         *new = CommandInfo { args: "[NAME]", about: "Open another tab", waits: false, ..*new };
     }
