@@ -70,7 +70,7 @@ fn other_dialects_names_are_understood() {
     }
     assert_eq!(
         read(&scratch, &set, "read_file", r#"{"target":"f","start_line":"2","end_line":2}"#),
-        r#"{"ok":true,"data":{"path":"$ROOT/f","content":"two\n","truncated":false,"bytes":8,"start_line":2,"end_line":2}}"#
+        r#"{"ok":true,"data":{"path":"$ROOT/f","content":"two\n","truncated":false,"bytes":8,"start_line":2,"end_line":2,"total_lines":2}}"#
     );
 }
 

@@ -82,6 +82,7 @@ const RULES: &[Rule] = &[
     RECORDING[2],
     Rule::Excludes { flag: &claude::SYSTEM_PROMPT_FILE, other: &flags::SYSTEM_PROMPT },
     Rule::Excludes { flag: &claude::SESSION_ID, other: &flags::SESSION },
+    Rule::Needs { flag: &flags::SCHEDULED, value: None, other: &flags::PROMPT },
 ];
 
 /// What a run of a model says of itself, with `--output json`.
@@ -150,28 +151,12 @@ fn one_prompt(args: &Args, _: &AbsPath) -> Vec<Issue> {
         Issue::new("--idempotency-key", IssueCode::ConflictingArguments, message)
             .suggest("leave it out, or ask for `--output json`")
     });
-    let unsent =
-        args.has(&flags::SCHEDULED) && !args.has(&flags::PROMPT) && args.text(&flags::DASH).is_none();
     let nameless = args.text(&flags::SCHEDULED).filter(|job| job.trim().is_empty()).map(|_| {
         Issue::new("--scheduled", IssueCode::InvalidValue, "`--scheduled` is empty")
             .suggest("name the job, or leave it out")
     });
-    let unsent = unsent.then(|| {
-        let message = "`--scheduled` is about one prompt, and there is none";
-        Issue::new("--scheduled", IssueCode::ConflictingArguments, message)
-            .suggest("give the prompt with `-p TEXT`")
-    });
     let tools = if speaks { Vec::new() } else { prompt_options::unknown_tools(args) };
-    other
-        .map(issue)
-        .into_iter()
-        .chain(twice)
-        .chain(alone)
-        .chain(once)
-        .chain(unsent)
-        .chain(nameless)
-        .chain(tools)
-        .collect()
+    other.map(issue).into_iter().chain(twice).chain(alone).chain(once).chain(nameless).chain(tools).collect()
 }
 
 /// Returns whether the call asks for events.

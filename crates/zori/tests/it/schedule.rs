@@ -283,8 +283,7 @@ fn a_scheduled_prompt_in_events() {
     assert_eq!(cost(&[]), Value::Null);
     insta::assert_snapshot!(world.run_with_stdin(&["exec", "--scheduled", "late"], "look\n"), @"
     ------- stderr -------
-    Error: `--scheduled` is about one prompt, and there is none
-    Hint: give the prompt with `-p TEXT`
+    Error: `--scheduled` needs `--prompt`
     [exit status: 2]
     ");
     insta::assert_snapshot!(world.run(&["exec", "--scheduled", " ", "-p", "look"]), @"
