@@ -3,6 +3,7 @@
 //! What may be the beginning of a secret is held back until the next pieces of that text say what it is. A secret that is found becomes `[REDACTED]` in
 //! the event where it begins and nothing in the others, so that a replay puts together the same text without it.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -160,7 +161,7 @@ impl Entry {
         let Self { line, mut cuts } = self;
         let Some(mut event) = (!cuts.is_empty()).then(|| json(&line)).flatten() else { return line };
         // From the back, so that what is before a cut keeps its place.
-        cuts.sort_by(|a, b| b.from.cmp(&a.from));
+        cuts.sort_by_key(|cut| Reverse(cut.from));
         for Cut { pointer, from, to, instead } in cuts {
             if let Some(Value::String(text)) = event.pointer_mut(&pointer) {
                 text.replace_range(from..to, instead);

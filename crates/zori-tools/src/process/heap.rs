@@ -12,7 +12,8 @@ pub fn give_back() {
 #[cfg(not(target_env = "gnu"))]
 pub fn give_back() {}
 
-#[cfg(all(test, target_env = "gnu"))]
+#[cfg(target_env = "gnu")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
