@@ -194,7 +194,7 @@ pub(crate) struct SessionUndo {
     /// The client that may hold files of the session.
     pub(crate) client: Option<Arc<dyn ClientFiles>>,
     /// How many lines turns added and removed that are over.
-    counted: Mutex<BTreeMap<u32, (u64, u64)>>,
+    counted: Mutex<BTreeMap<u32, Counted>>,
 }
 
 impl SessionUndo {
@@ -271,26 +271,36 @@ impl SessionUndo {
         self.context().turns()
     }
 
-    /// Returns how many lines these turns added and removed, as far as that is known. It is counted once but for the newest turn, whose jobs may
-    /// still run.
-    pub(crate) fn line_counts(&self, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
+    /// Returns how many lines these turns added and removed, as far as that is known. Each comes with the number of its changes, and is counted once
+    /// for each: a list asks again with every key.
+    pub(crate) fn line_counts(&self, turns: &[(u32, u64)]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
         let mut counted = self.lock_counted();
-        let new: Vec<u32> = turns.iter().copied().filter(|turn| !counted.contains_key(turn)).collect();
+        let known =
+            |(turn, changes): &(u32, u64)| counted.get(turn).is_some_and(|known| known.changes == *changes);
+        let new: BTreeMap<u32, u64> = turns.iter().copied().filter(|turn| !known(turn)).collect();
         if !new.is_empty() {
-            counted.extend(self.context().line_counts(&new)?);
+            let numbers: Vec<u32> = new.keys().copied().collect();
+            let lines = self.context().line_counts(&numbers)?;
+            counted.extend(
+                lines.into_iter().map(|(turn, lines)| (turn, Counted { changes: new[&turn], lines })),
+            );
         }
-        let known = counted.clone();
-        counted.retain(|turn, _| turns.iter().max() != Some(turn));
-        Ok(known)
+        Ok(turns.iter().filter_map(|(turn, _)| Some((*turn, counted.get(turn)?.lines?))).collect())
     }
 
-    fn lock_counted(&self) -> MutexGuard<'_, BTreeMap<u32, (u64, u64)>> {
+    fn lock_counted(&self) -> MutexGuard<'_, BTreeMap<u32, Counted>> {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn diff(&self, turn: Option<u32>) -> Result<String, UndoFailure> {
         self.context().diff(turn)
     }
+}
+
+/// The lines of a turn, counted when it had made so many changes.
+struct Counted {
+    changes: u64,
+    lines: Option<(u64, u64)>,
 }
 
 /// What a capture knows of its session.

@@ -1,6 +1,6 @@
 //! What turns changed, as a unified diff. Contents of sensitive files are never shown (UNDO-32).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -19,6 +19,9 @@ const MAX_COMPARED: usize = 4 << 20;
 
 /// Contents longer than this are not compared where only the number of lines is asked for.
 const MAX_COUNTED: u64 = 256 << 10;
+
+/// Turns with more changes than this are not counted.
+const MAX_COUNTED_FILES: usize = 50;
 
 /// Returns whether a file is too long to be compared line by line.
 pub(crate) fn is_long(state: &State) -> bool {
@@ -52,15 +55,23 @@ pub fn unified(
     Ok(out)
 }
 
-/// Returns how many lines each of these turns added and removed; a turn is left out where that cannot be said cheaply, or at all.
-pub fn turn_line_counts(store: &Store, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoError> {
+/// Returns how many lines each of these turns added and removed; `None` where that cannot be said cheaply, or at all.
+pub fn turn_line_counts(
+    store: &Store,
+    turns: &[u32],
+) -> Result<BTreeMap<u32, Option<(u64, u64)>>, UndoError> {
     let mut ops = store.read_ops()?.ops;
+    let active: BTreeSet<u64> = Timeline::new(&ops).since(0, false).ops.iter().map(|op| op.id).collect();
+    ops.retain(|op| active.contains(&op.id) && turns.contains(&op.turn));
+    let files = |turn: u32| ops.iter().filter(|op| op.turn == turn).map(|op| op.changes.len()).sum::<usize>();
+    let cheap: BTreeSet<u32> =
+        turns.iter().copied().filter(|turn| files(*turn) <= MAX_COUNTED_FILES).collect();
+    // What git holds is asked of git, so only what is counted is resolved.
+    ops.retain(|op| cheap.contains(&op.turn));
     let blobs = Blobs::resolve(store, &mut ops);
-    let selected = Timeline::new(&ops).since(0, false).ops;
-    let of_turn = |turn: &u32| {
+    let of_turn = |turn: u32| {
         let mut sum = (0, 0);
-        for (before, after) in net(selected.iter().copied().rev().filter(|op| op.turn == *turn)).into_values()
-        {
+        for (before, after) in net(ops.iter().filter(|op| op.turn == turn)).into_values() {
             let long = |state: &State| matches!(state, State::File { len, .. } if *len > MAX_COUNTED);
             if [before, after].into_iter().flatten().any(long) {
                 return None;
@@ -68,9 +79,9 @@ pub fn turn_line_counts(store: &Store, turns: &[u32]) -> Result<BTreeMap<u32, (u
             let (added, removed) = line_counts(&bytes(before, &blobs)?, &bytes(after, &blobs)?);
             sum = (sum.0 + added, sum.1 + removed);
         }
-        Some((*turn, sum))
+        Some(sum)
     };
-    Ok(turns.iter().filter_map(of_turn).collect())
+    Ok(turns.iter().map(|turn| (*turn, cheap.contains(turn).then(|| of_turn(*turn)).flatten())).collect())
 }
 
 /// What a path was before and after.

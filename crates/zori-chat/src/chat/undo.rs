@@ -97,8 +97,9 @@ const COUNTED_TURNS: usize = 50;
 
 /// Returns how many lines the turns of a session added and removed, as far as that is known.
 pub fn turn_lines(session: &Session, turns: &[SessionTurn]) -> BTreeMap<u32, (u64, u64)> {
-    let changed = turns.iter().rev().filter(|turn| turn.active && turn.changed.iter().sum::<u64>() > 0);
-    let newest: Vec<u32> = changed.take(COUNTED_TURNS).map(|turn| turn.number).collect();
+    let changes = |turn: &SessionTurn| (turn.number, turn.changed.iter().sum::<u64>());
+    let changed = turns.iter().rev().filter(|turn| turn.active).map(changes).filter(|(_, count)| *count > 0);
+    let newest: Vec<(u32, u64)> = changed.take(COUNTED_TURNS).collect();
     session.line_counts(&newest).unwrap_or_default()
 }
 

@@ -70,7 +70,7 @@ impl Session {
     }
 
     /// Returns how many lines these turns added and removed, where that is known.
-    pub fn line_counts(&self, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
+    pub fn line_counts(&self, turns: &[(u32, u64)]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
         self.undo.as_ref().ok_or_else(|| self.undo_off())?.line_counts(turns)
     }
 

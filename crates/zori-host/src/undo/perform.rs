@@ -62,7 +62,10 @@ impl Context<'_> {
         Ok(zori_undo::diff::unified(self.store, turn, &|path| self.workspace.is_sensitive(path))?)
     }
 
-    pub(super) fn line_counts(&self, turns: &[u32]) -> Result<BTreeMap<u32, (u64, u64)>, UndoFailure> {
+    pub(super) fn line_counts(
+        &self,
+        turns: &[u32],
+    ) -> Result<BTreeMap<u32, Option<(u64, u64)>>, UndoFailure> {
         Ok(zori_undo::diff::turn_line_counts(self.store, turns)?)
     }
 

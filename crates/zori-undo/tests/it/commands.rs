@@ -298,7 +298,7 @@ fn a_servers_tool() {
     assert_eq!(project.files(), before);
 }
 
-/// The lines of each turn, of what is left of it in the end; a turn whose files are too long to be compared, or were not kept, has none.
+/// The lines of each turn, of what is left of it in the end; a turn whose files are too long to be compared, too many, or were not kept, has none.
 #[test]
 fn the_lines_of_turns() {
     let project = project(false, true);
@@ -306,6 +306,8 @@ fn the_lines_of_turns() {
     project.turn("echo one > gone");
     project.command("rm gone; echo two >> a.txt; echo three >> a.txt");
     project.turn("seq 1 60000 > long.txt");
-    let counted = turn_line_counts(project.capture.store(), &[1, 2, 3, 4]).unwrap();
-    assert_eq!(counted.into_iter().collect::<Vec<_>>(), [(1, (2, 2)), (2, (2, 0)), (4, (0, 0))]);
+    project.turn("for n in $(seq 51); do echo x > many$n; done");
+    let counted = turn_line_counts(project.capture.store(), &[1, 2, 3, 4, 5]).unwrap();
+    let known = [(1, Some((2, 2))), (2, Some((2, 0))), (3, None), (4, None), (5, Some((0, 0)))];
+    assert_eq!(counted.into_iter().collect::<Vec<_>>(), known);
 }
