@@ -148,7 +148,15 @@ impl Chat<'_, '_> {
 
     /// Takes note of a turn that is over, if it was one of a plan.
     pub fn plan_turn_over(&mut self, end: &TurnEnd) {
-        let completed = matches!(end.summary.outcome, Outcome::Completed(_));
+        self.plan_turn_ended(matches!(end.summary.outcome, Outcome::Completed(_)), &end.summary.text);
+    }
+
+    /// Takes note of a turn that was given up: its plan stops there, and no later prompt goes on with it.
+    pub fn plan_turn_abandoned(&mut self) {
+        self.plan_turn_ended(false, "");
+    }
+
+    fn plan_turn_ended(&mut self, completed: bool, answer: &str) {
         match std::mem::take(&mut self.plan) {
             PlanState::Proposing { goal, mode } => {
                 // Somebody who chose another mode meanwhile meant it.
@@ -157,7 +165,7 @@ impl Chat<'_, '_> {
                 {
                     self.cx.ui.report(&failure);
                 }
-                let steps = steps::of(&end.summary.text);
+                let steps = steps::of(answer);
                 match (completed, steps.is_empty()) {
                     (false, _) => self.cx.ui.say("There is no plan, since the turn did not come to its end."),
                     (true, true) => self.cx.ui.say("The model named no steps, so there is no plan."),

@@ -164,6 +164,8 @@ impl Screen<'_, '_> {
         self.display.drain_events();
         self.display.inputs.clear();
         self.display.take(Msg::TurnOver(over));
+        self.chat.plan_turn_abandoned();
+        self.tell();
         let id = self.chat.plain.session().id().clone();
         // A tab of the panel goes on where it is.
         let leaves = self.display.face.is_none() && self.chat.args.is_some();

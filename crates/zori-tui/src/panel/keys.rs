@@ -18,6 +18,9 @@ pub(super) fn key(panel: &mut Panel, state: &mut State, key: Key, effects: &mut 
     if taken {
         state.keys.last = Some(state.now);
         state.hint = None;
+        // What the next Ctrl-C would do was said of the next key (KEY-3).
+        state.leaving = None;
+        state.abandoned = false;
     }
     taken
 }

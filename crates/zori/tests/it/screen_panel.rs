@@ -397,6 +397,24 @@ fn a_turn_that_does_not_end() {
     }
 }
 
+/// A plan stops with the turn that was given up: the next answer is no plan, and the mode is what it was.
+#[test]
+fn a_plan_whose_turn_does_not_end() {
+    let (mut world, model) = with_model([Reply::stall(), anthropic::text("1. Do it").reply()]);
+    world.set_var("ZORI_TEST_DEAF", "turn");
+    let mut person = open(&world, &[]);
+    person.says("/plan mend it");
+    model.wait_for_requests(1);
+    person
+        .keys("\x03")
+        .sees("was given up; Ctrl-C now ends")
+        .sees("There is no plan, since the turn did not come");
+    person.sees_no_more("Stopping").keys("\x15").says("three").sees("1. Do it").sees("waiting  NO");
+    assert!(!person.screen().contains("Run this step?"), "{}", person.screen());
+    person.sees("mode     YOLO").keys(F10);
+    assert!(person.ends().0.success());
+}
+
 /// The same with Ctrl-C as the next key: the program ends, 130, and the terminal is as it was.
 #[test]
 fn control_c_after_a_turn_that_does_not_end() {
