@@ -175,8 +175,8 @@ pub struct Queue {
     pub steered: VecDeque<String>,
     /// A turn was stopped or failed: they go out by Enter only (KEY-5).
     pub held: bool,
-    /// They wait behind a prompt that failed, and go on when it is sent again.
-    pub behind_failed: bool,
+    /// The prompt that failed and that they wait behind: they go on when it is sent again.
+    pub behind_failed: Option<String>,
 }
 
 /// A turn under way.

@@ -45,6 +45,7 @@ impl Screen<'_, '_> {
         self.display.state.composer.set(&draft.text);
         self.display.state.queue.items = draft.queue.iter().map(|text| Prompt::from(text.as_str())).collect();
         self.display.state.queue.held = !draft.queue.is_empty();
+        self.display.state.queue.behind_failed = None;
     }
 }
 

@@ -107,8 +107,10 @@ impl Diff {
             }
             let (added, removed, first) = (all.added, all.removed, all.lines.len());
             all.compare(&place.before, &place.after);
-            all.added += (all.added - added) * place.times.saturating_sub(1);
-            all.removed += (all.removed - removed) * place.times.saturating_sub(1);
+            // The number of times comes from a file that anybody may have written.
+            let more = |lines: usize| lines.saturating_mul(place.times.saturating_sub(1));
+            all.added = all.added.saturating_add(more(all.added - added));
+            all.removed = all.removed.saturating_add(more(all.removed - removed));
             for line in &mut all.lines[first..] {
                 line.number = place.line.filter(|_| line.number > 0).map_or(0, |at| at + line.number - 1);
             }

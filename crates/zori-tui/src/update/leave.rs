@@ -87,7 +87,7 @@ pub(super) fn stop(state: &mut State, effects: &mut Vec<Effect>) {
     if turn.stopped.is_none() {
         turn.stopped = Some(now);
         state.queue.held = true;
-        state.queue.behind_failed = false;
+        state.queue.behind_failed = None;
         effects.push(Effect::Input(Input::Cancel(CancelCause::User)));
     }
 }

@@ -34,7 +34,9 @@ pub struct TurnOver {
 
 /// A turn begins.
 pub(super) fn turn_begins(state: &mut State, prompt: Prompt) {
-    let goes_on = std::mem::take(&mut state.queue.behind_failed) || state.queue.items.is_empty();
+    // A command of the user's or a compaction has no prompt, and says nothing of those that wait.
+    let failed = if prompt.text.is_empty() { None } else { state.queue.behind_failed.take() };
+    let goes_on = failed.is_some_and(|failed| failed == prompt.text) || state.queue.items.is_empty();
     state.queue.held &= !goes_on;
     state.turn = Some(Turn {
         started: state.now,
@@ -224,7 +226,7 @@ pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Eff
                 state.transcript.failed(error, &over.ways_out, over.details.as_deref());
             }
             state.queue.held = true;
-            state.queue.behind_failed = true;
+            state.queue.behind_failed = turn.prompt.as_ref().map(|prompt| prompt.text.clone());
             give_back(state, &turn);
         }
     }

@@ -1186,6 +1186,16 @@ fn what_is_held_stays_held() {
     assert!(stage.screen().contains("⏎ held: one"), "{}", stage.screen());
     stage.key("enter").turn().over(Outcome::Completed(StopReason::EndTurn));
     assert_eq!(stage.effects(), [Effect::Prompt("what?".into()), Effect::Prompt("one".into())]);
+
+    // Neither a command of the user's nor another prompt is the one that failed.
+    let mut stage = self::stage();
+    let failed = Outcome::Failed(ProviderFailure::new(FailureKind::ApiError, "later"));
+    stage.turn().typed("one").key("enter").over(failed);
+    for other in ["", "another"] {
+        stage.take(Msg::TurnBegins(other.into())).over(Outcome::Completed(StopReason::EndTurn));
+        assert_eq!(stage.effects(), [], "{other}");
+    }
+    assert!(stage.screen().contains("⏎ held: one"), "{}", stage.screen());
 }
 
 /// A small edit is seen whole beside its grants, and one key says yes; only where that cannot be do the texts stand before a part of the diff.
