@@ -237,7 +237,8 @@ impl PlainSession {
     /// Goes on without the turn that was given up: what was said before it stays. A session that is saved is opened anew as it is kept.
     pub fn leave_turn_behind(&mut self, cx: &mut AgentCx<'_>) -> Result<(), Failure> {
         let session = self.session();
-        let (id, saved) = (session.id().clone(), session.is_saved());
+        // What is kept only for this run is kept on, too.
+        let (id, saved) = (session.id().clone(), session.is_saved() || session.can_undo());
         let opened = OpenedSession::going_on_from(id.clone(), session.messages());
         self.go_on_with(cx, opened)?;
         // Only now nobody writes to its file any more.

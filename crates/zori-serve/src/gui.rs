@@ -20,6 +20,8 @@ use zori_redact::Redactor;
 
 use crate::{INPUT_ENDED, LATE, Lines, NoticePrinter};
 
+/// What is said about a question that this dialect cannot show.
+const NOT_SHOWN: &str = "the GUI's protocol has no way to show this question";
 /// So many prompts wait for their turn at most; then nothing more is read, an interrupt included.
 const MOST_WAITING: usize = 1000;
 /// A prompt that is text may have this many bytes (DECISIONS 22).
@@ -291,7 +293,10 @@ impl<L: Lines> Peer for GuiPeer<L> {
         if self.answered.contains(&call) {
             return;
         }
+        // A form that a server asks for before a turn belongs to no call, so the dialect has no frame that a GUI could know of it by.
+        let known = self.calls.contains(&call);
         let why = match self.answers {
+            Answers::Client if self.stdin == StdinKind::Frames && !self.ended && !known => NOT_SHOWN,
             Answers::Client if self.stdin == StdinKind::Frames && !self.ended => {
                 let until = self.approval_timeout.map(|approval_timeout| Instant::now() + approval_timeout);
                 self.asked.push(Open { call, until });

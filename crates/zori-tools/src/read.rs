@@ -175,10 +175,7 @@ fn start(
     // Some files say they are empty and are not, those of the kernel for example.
     let size = len.max(bytes.len() as u64);
     let truncated = bytes.len() > max;
-    let total_lines = match truncated && leniency == Leniency::Forgiving {
-        true => LineCount::of(&bytes).count_rest(&mut source, cancel),
-        false => None,
-    };
+    let counting = (truncated && leniency == Leniency::Forgiving).then(|| LineCount::of(&bytes));
     bytes.truncate(max);
     let mark = match truncated || encoding.is_some() {
         true => SeenState::part(&meta),
@@ -187,6 +184,8 @@ fn start(
     let completeness = if truncated { Completeness::Cut } else { Completeness::Whole };
     let content = textfile::text(path, bytes, completeness).map_err(|e| e.output())?;
     seen.remember(&real, mark);
+    // Lines of what turned out to be text only: up to 8 MiB are read for it.
+    let total_lines = counting.and_then(|counting| counting.count_rest(&mut source, cancel));
     let data = Data {
         path: paths::shown(&real),
         content: &content,

@@ -169,7 +169,7 @@ impl Screen<'_, '_> {
             Next::Lines(first) => self.display.state.begin_lines(&first),
             Next::Prompt => self.turn(line.to_owned().into()),
             Next::Done => {}
-            Next::Reopen(wanted) if self.display.face.is_some() => self.tab_elsewhere(wanted)?,
+            Next::Reopen(wanted) if self.display.face.is_some() => self.reopen_in_tab(wanted)?,
             Next::Reopen(wanted) => {
                 match wanted {
                     Reopen::Model(name) => self.with_model(&name)?,

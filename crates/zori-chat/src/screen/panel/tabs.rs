@@ -85,7 +85,7 @@ impl PanelLoop<'_, '_> {
 
     /// Opens a tab and shows it; what is wrong is said in the one that wanted it.
     pub(super) fn open_tab(&mut self, args: LowArgs, name: Option<String>) {
-        match self.new_seat(args, name) {
+        match self.new_tab_parts(args, name) {
             Ok(parked) => {
                 self.slots.push(Slot { id: self.opened, parked: Some(Box::new(parked)), work: None });
                 self.opened += 1;
@@ -107,7 +107,7 @@ impl PanelLoop<'_, '_> {
     /// Begins the tab in the screen anew: other settings, a new session. What is being typed stays.
     pub(super) fn begin_anew(&mut self, args: LowArgs) {
         let name = self.screen.display.state.tab.as_ref().map(|tab| tab.name.clone());
-        match self.new_seat(args, name) {
+        match self.new_tab_parts(args, name) {
             Ok(mut parked) => {
                 std::mem::swap(&mut parked.state.composer, &mut self.screen.display.state.composer);
                 parked.swap(&mut self.screen);
@@ -125,7 +125,7 @@ impl PanelLoop<'_, '_> {
         }
     }
 
-    fn new_seat(&mut self, args: LowArgs, name: Option<String>) -> Result<Parked, Failure> {
+    fn new_tab_parts(&mut self, args: LowArgs, name: Option<String>) -> Result<Parked, Failure> {
         let cx = &mut *self.screen.chat.cx;
         let Settings { mut session, run } = Settings::resolve(cx, &args, &TrustDialog::Nobody)?;
         if session.permission.answers == Answers::Nobody {
@@ -187,7 +187,7 @@ impl Screen<'_, '_> {
     }
 
     /// What the chat would go on with elsewhere is a tab of its own here.
-    pub(in crate::screen) fn tab_elsewhere(&mut self, wanted: Reopen) -> Result<(), Failure> {
+    pub(in crate::screen) fn reopen_in_tab(&mut self, wanted: Reopen) -> Result<(), Failure> {
         let mut args = self.tab_args()?;
         let name = match &wanted {
             Reopen::Model(name) => {
