@@ -370,8 +370,8 @@ fn it_goes_on_after_a_stop_without_warning() {
     assert!(person.ends().0.success());
 }
 
-/// KEY-3, as in the chat: a turn that does not end when it is stopped is given up after three seconds, the tab goes on with what was said before, saved
-/// or not, and other tabs notice nothing.
+/// KEY-3, as in the chat: a turn that does not end when it is stopped is given up after three seconds, and the tab goes on with what was said before, saved
+/// or not.
 #[test]
 fn a_turn_that_does_not_end() {
     for args in [&[][..], &["--no-save"]] {
