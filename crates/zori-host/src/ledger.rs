@@ -1,7 +1,7 @@
 //! The cost ledger: what requests cost, of sessions and of what goes on beside them, goes into the database, and what all processes spent today
 //! is read from it before each request. It exists where a daily budget is configured, and nowhere else (DECISIONS 57).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use zori_core::cost::{Ledger, MicroUsd, Spent};
 use zori_core::time::Clock;
@@ -41,7 +41,7 @@ impl DailyBudget {
         session: Option<String>,
         clock: Arc<dyn Clock>,
     ) -> Arc<dyn Ledger> {
-        Arc::new(DailyLedger { budget: self.clone(), session, provider, clock, store: Mutex::default() })
+        Arc::new(DailyLedger { budget: self.clone(), session, provider, clock, lost: Mutex::default() })
     }
 }
 
@@ -50,31 +50,25 @@ struct DailyLedger {
     session: Option<String>,
     provider: &'static str,
     clock: Arc<dyn Clock>,
-    store: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    store: Option<ProjectStore>,
     /// Why something could not be written down. What cannot be counted cannot be kept within bounds.
-    lost: Option<String>,
+    lost: Mutex<Option<String>>,
 }
 
 impl DailyLedger {
+    /// Opens the database for this once: a session that kept it would hold one of the readers that all sessions of a process share.
     fn with<T>(&self, work: impl FnOnce(&mut ProjectStore) -> Result<T, IndexError>) -> Result<T, String> {
-        let mut state = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = |error: IndexError| format!("{error}; {}", error.way_on());
-        if state.store.is_none() {
-            state.store = Some(self.budget.place.open().map_err(said)?);
-        }
-        let store = state.store.as_mut().expect("it was opened");
-        work(store).map_err(said)
+        let opened = self.budget.place.open();
+        opened.and_then(|mut store| work(&mut store)).map_err(|error| format!("{error}; {}", error.way_on()))
+    }
+
+    fn lost(&self) -> MutexGuard<'_, Option<String>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Ledger for DailyLedger {
     fn refuses(&self) -> Option<String> {
-        let lost = self.store.lock().unwrap_or_else(PoisonError::into_inner).lost.clone();
+        let lost = self.lost().clone();
         let since = day_begins(self.clock.now().0, &self.budget.zone);
         let spent = match lost {
             Some(why) => Err(why),
@@ -107,7 +101,7 @@ impl Ledger for DailyLedger {
         };
         let now = self.clock.now().0;
         if let Err(why) = self.with(|store| store.add_payment(&payment, now)) {
-            self.store.lock().unwrap_or_else(PoisonError::into_inner).lost = Some(why);
+            *self.lost() = Some(why);
         }
     }
 }
