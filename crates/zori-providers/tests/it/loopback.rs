@@ -1,6 +1,6 @@
 //! A server on the loopback interface that answers from a list and keeps what it was sent.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,6 +35,8 @@ pub struct Seen {
     pub head: Vec<String>,
     /// The body.
     pub body: String,
+    /// How long it took to send the answer.
+    pub took: Duration,
 }
 
 impl Loopback {
@@ -61,7 +63,8 @@ async fn serve(listener: TcpListener, answers: Vec<Answer>) -> Vec<Seen> {
         let (mut stream, _) = listener.accept().await.expect("clients connect");
         stream.set_nodelay(true).expect("it is a TCP connection");
         while let Some((head, body)) = read_request(&mut stream).await {
-            seen.push(Seen { connection, head, body });
+            seen.push(Seen { connection, head, body, took: Duration::ZERO });
+            let began = Instant::now();
             let (text, open) = match answers.next() {
                 Some(Answer::Bytes(text)) => (text, true),
                 Some(Answer::Close(text)) => (text, false),
@@ -80,6 +83,7 @@ async fn serve(listener: TcpListener, answers: Vec<Answer>) -> Vec<Seen> {
                 None => break,
             };
             stream.write_all(text.as_bytes()).await.expect("the client reads");
+            seen.last_mut().expect("it was just seen").took = began.elapsed();
             if !open || answers.peek().is_none() {
                 break;
             }
