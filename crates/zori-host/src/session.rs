@@ -188,9 +188,10 @@ impl Session {
         self.record_rewinds();
         // A turn that was dropped may have left it narrowed.
         self.engine.widen();
+        // As it was given: what it names is looked up again on a replay.
+        self.network.prompt(&prompt);
         let prompt = self.prepare_prompt(prompt, peer).await;
         self.recall(&prompt.text).await;
-        self.network.prompt(&prompt);
         let (sender, mut inputs) = mpsc::channel(MOST_WAITING);
         let (mut notes, mut waiting, mut late) = (TurnNotes::default(), None, Vec::new());
         let Self { engine, events, answers, tools, mcp, client_tools, tools_changed, .. } = self;

@@ -15,6 +15,10 @@ use crate::loopback::{Answer, Loopback};
 use crate::server::Request;
 use crate::wait;
 
+/// A picture of one point, in base64.
+const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
 /// How the server misbehaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum McpAuthFault {
@@ -447,6 +451,9 @@ impl State {
             "resources/templates/list" => json!({"resourceTemplates": []}),
             "resources/read" if params["uri"] == "note://one" => {
                 json!({"contents": [{"uri": "note://one", "mimeType": "text/plain", "text": "remember the milk"}]})
+            }
+            "resources/read" if params["uri"] == "note://picture" => {
+                json!({"contents": [{"uri": "note://picture", "mimeType": "image/png", "blob": PICTURE}]})
             }
             "prompts/list" => json!({"prompts": [{"name": "greet", "description": "Greets somebody",
                 "arguments": [{"name": "whom", "required": true}, {"name": "how"}]}]}),
