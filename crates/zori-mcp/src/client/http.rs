@@ -3,6 +3,7 @@
 
 mod events;
 pub(super) mod headers;
+mod reason;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +19,7 @@ use zori_core::transport::{
 };
 
 use self::events::{Place, whole};
+use self::reason::{of_login, reason};
 use super::config::{ServerConfig, Way};
 use super::handshake::META_VERSION;
 use super::oauth::bearer::Bearer;
@@ -158,8 +160,8 @@ impl Carrier {
             let mut request = request.clone();
             request.headers.extend(token.iter().map(|token| ("authorization".into(), bearer_header(token))));
             let sent = self.transport.send(request).await;
-            let response =
-                sent.map_err(|error| RpcFailure::Closed(format!("it cannot be reached: {error}")))?;
+            let response = sent
+                .map_err(|error| RpcFailure::Closed(format!("it cannot be reached: {}", reason(&error))))?;
             if !matches!(response.status, 401 | 403) {
                 return Ok(response);
             }
@@ -187,7 +189,7 @@ impl Carrier {
                 "its login has ended and could not be renewed: `zori mcp login {}`",
                 self.name
             )),
-            error => RpcFailure::Closed(format!("its login cannot be used: {error}")),
+            error => RpcFailure::Closed(of_login(error, &self.name)),
         }
     }
 

@@ -40,6 +40,36 @@ fn recorded(world: &TestEnv) -> Vec<String> {
     lines.filter(|line| line["type"] == "mcp").map(said).collect()
 }
 
+/// What is in the recording of the server, without times and messages to it.
+fn said_of_server(world: &TestEnv) -> String {
+    let text = std::fs::read_to_string(world.work().join("r.jsonl")).expect("there is a recording");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("lines of JSON"));
+    let events = lines.filter(|line| line["type"] == "mcp" && line.get("sent").is_none());
+    let shown = events.map(|mut line| {
+        line["ms"] = 0.into();
+        line.to_string()
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+/// A picture that a prompt names is fetched again, from the recording, and shown once.
+#[test]
+fn resources_of_prompts_are_played() {
+    let (mut world, model, server) = served([anthropic::text("A point.").into()]);
+    world.set_var("OWN", TOKEN);
+    let exec = ["exec", "--no-save", "-p", "look at @s:note://picture", "--record", "r.jsonl"];
+    world.run(&exec).success();
+    let content = &model.request(0).json()["messages"][0]["content"];
+    let pictures = content.as_array().expect("blocks").iter().filter(|block| block["type"] == "image");
+    assert_eq!(pictures.count(), 1, "{content}");
+    drop(server);
+    offline(&mut world);
+    insta::assert_snapshot!(world.run(&["exec", "--no-save", "--replay", "r.jsonl"]), @"
+    A point.
+    [exit status: 0]
+    ");
+}
+
 /// What the server is asked in a run, and how often.
 fn asked(server: &McpHttpServer) -> usize {
     server.log().len()
@@ -129,6 +159,7 @@ fn servers_that_were_not_there() {
     at(&world, &format!("{}/mcp", refused_url()));
     let exec = ["exec", "-p", "go", "--no-save"];
     let first = world.run(&[&exec[..], &["--record", "r.jsonl"]].concat()).success();
+    insta::assert_snapshot!(said_of_server(&world), @r#"{"type":"mcp","ms":0,"server":"s","connection":1,"failed":{"id":1,"message":"it cannot be reached: Connection failed: Connection refused (os error 111)"}}"#);
     at(&world, &server.url());
     offline(&mut world);
     let again = world.run(&[&exec[..], &["--replay", "r.jsonl"]].concat()).success();
