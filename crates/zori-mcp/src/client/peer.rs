@@ -3,7 +3,7 @@
 //! Two kinds of wire feed it: lines of a program (`stdio.rs`) and HTTP (`http.rs`). Both take what is to be sent from a queue.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -139,16 +139,17 @@ impl Peer {
         params: Value,
         progress: Option<mpsc::UnboundedSender<Progressed>>,
     ) -> Result<Value, RpcFailure> {
-        self.call_with(method, params, Vec::new(), progress).await
+        self.call_with(method, params, Vec::new(), progress, &AtomicBool::new(false)).await
     }
 
-    /// Calls a method, with headers where it is a request of HTTP.
+    /// Calls a method, with headers where it is a request of HTTP. `late` says why it is dropped: its time is over.
     pub async fn call_with(
         self: &Arc<Self>,
         method: &str,
         mut params: Value,
         headers: Headers,
         progress: Option<mpsc::UnboundedSender<Progressed>>,
+        late: &AtomicBool,
     ) -> Result<Value, RpcFailure> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         self.add_meta(&mut params);
@@ -163,7 +164,7 @@ impl Peer {
             }
             state.waiting.insert(id, Waiting { reply, progress });
         }
-        let mut unanswered = Unanswered { peer: self, id, done: method == "initialize" };
+        let mut unanswered = Unanswered { peer: self, id, done: method == "initialize", late };
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         self.send(Outgoing { message, headers });
         let answer = answer.await;
@@ -330,12 +331,14 @@ struct Unanswered<'p> {
     id: u64,
     /// Whether the server need not be told.
     done: bool,
+    late: &'p AtomicBool,
 }
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
         if self.peer.lock().waiting.remove(&self.id).is_some() && !self.done {
-            self.peer.notify("notifications/cancelled", json!({"requestId": self.id, "reason": "canceled"}));
+            let reason = if self.late.load(Ordering::Relaxed) { "timed out" } else { "canceled" };
+            self.peer.notify("notifications/cancelled", json!({"requestId": self.id, "reason": reason}));
         }
     }
 }
@@ -383,13 +386,20 @@ mod tests {
     fn who_stops_waiting_says_so_and_the_end_is_told() {
         runtime().block_on(async {
             let (peer, mut queue, _heard) = Peer::new(false, None);
-            {
-                let call = peer.call("tools/call", json!({}), None);
-                tokio::pin!(call);
-                assert!(futures_poll(call.as_mut()).await.is_none());
+            for (late, reason) in [(false, "canceled"), (true, "timed out")] {
+                let over = AtomicBool::new(late);
+                {
+                    let call = peer.call_with("tools/call", json!({}), Vec::new(), None, &over);
+                    tokio::pin!(call);
+                    assert!(futures_poll(call.as_mut()).await.is_none());
+                }
+                assert_eq!(queue.recv().await.unwrap().message["method"], "tools/call");
+                let told = queue.recv().await.unwrap().message;
+                assert_eq!(
+                    (&told["method"], &told["params"]["reason"]),
+                    (&"notifications/cancelled".into(), &reason.into())
+                );
             }
-            assert_eq!(queue.recv().await.unwrap().message["method"], "tools/call");
-            assert_eq!(queue.recv().await.unwrap().message["method"], "notifications/cancelled");
             peer.close(RpcFailure::Closed("exit status 3".to_owned()));
             let late = peer.call("tools/call", json!({}), None).await.unwrap_err();
             assert_eq!(late.words(), "exit status 3");

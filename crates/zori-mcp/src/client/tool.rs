@@ -1,5 +1,6 @@
 //! A tool of a server as the engine sees it (MCP-41, MCP-51, MCP-52).
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -138,7 +139,8 @@ impl McpTool {
     ) -> Result<Result<Value, RpcFailure>, ToolOutput> {
         let (told, mut progress) = mpsc::unbounded_channel();
         let headers = headers::of_arguments(&self.listed.schema, &params["arguments"]);
-        let mut answer = std::pin::pin!(peer.call_with("tools/call", params, headers, Some(told)));
+        let late = AtomicBool::new(false);
+        let mut answer = std::pin::pin!(peer.call_with("tools/call", params, headers, Some(told), &late));
         loop {
             tokio::select! {
                 biased;
@@ -159,6 +161,7 @@ impl McpTool {
                     if clock.stood_still(&self.shared.form_clock) {
                         continue;
                     }
+                    late.store(true, Ordering::Relaxed);
                     let message = format!(
                         "the MCP server `{}` did not answer within {} seconds (`tool_timeout_secs`)",
                         self.server.config.name,

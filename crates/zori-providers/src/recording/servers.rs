@@ -14,6 +14,13 @@ use super::recorder::Recorder;
 /// Greetings say who asks, which may be another version.
 const GREETINGS: &[&str] = &["initialize", "server/discover"];
 
+/// Why a call fails that was interrupted in the recorded run.
+const GIVEN_UP: &str = "the recorded run did not wait for its answer";
+/// Why a call is given up whose time is over: a replay lets it pass again, and tells the model the same.
+const TIMED_OUT: &str = "timed out";
+/// A request that stays open until the run ends.
+const LISTENING: &str = "subscriptions/listen";
+
 /// Writes to a recording. What is said before its file is made waits for that.
 #[derive(Default)]
 pub struct ServerWriter {
@@ -78,16 +85,68 @@ impl PlayTape for ServerPlayer {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let first = connections.keys().find(|(name, _)| name == server)?.clone();
         let events = connections.remove(&first)?;
-        let events = events.into_iter().map(|event| Recorded { event, past: false }).collect();
         let (folders, strictness) = (self.folders.clone(), self.strictness);
-        Some(Box::new(Connection { events, ids: BTreeMap::new(), folders, strictness }))
+        Some(Box::new(Connection {
+            events: Recorded::all(events),
+            ids: BTreeMap::new(),
+            folders,
+            strictness,
+        }))
     }
 }
 
-/// A recorded event, and whether it has happened again.
+/// A recorded event.
 struct Recorded {
     event: TapeEvent,
+    /// Whether it has happened again.
     past: bool,
+    is_request: bool,
+    /// Where the request stands that it answers.
+    request: Option<usize>,
+    /// Where the answer stands, if it is a request that has one.
+    answer: Option<usize>,
+}
+
+impl Recorded {
+    /// Finds out which events of a connection answer which. A call that the recorded run gave up fails where it did.
+    fn all(events: Vec<TapeEvent>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::with_capacity(events.len());
+        let mut requests: BTreeMap<u64, usize> = BTreeMap::new();
+        for event in events {
+            if let Some(request) = answered_id(&event).and_then(|id| requests.get(&id).copied()) {
+                // What came after it was given up reached nobody.
+                if all[request].answer.is_none() {
+                    all[request].answer = Some(all.len());
+                    all.push(Self { request: Some(request), ..event.into() });
+                }
+                continue;
+            }
+            if let TapeEvent::Sent(sent) = &event
+                && let Some(id) = request_id(sent)
+            {
+                requests.insert(id, all.len());
+            }
+            let given_up = given_up_id(&event);
+            all.push(event.into());
+            if let Some(id) = given_up
+                && let Some(&request) = requests.get(&id)
+                && all[request].answer.is_none()
+                && !matches!(&all[request].event, TapeEvent::Sent(sent) if sent["method"] == LISTENING)
+            {
+                all[request].answer = Some(all.len());
+                let failed = TapeEvent::Failed(id, TapeFailure::Gone(GIVEN_UP.to_owned()));
+                all.push(Self { request: Some(request), ..failed.into() });
+            }
+        }
+        all
+    }
+}
+
+impl From<TapeEvent> for Recorded {
+    fn from(event: TapeEvent) -> Self {
+        let is_request = matches!(&event, TapeEvent::Sent(sent) if request_id(sent).is_some());
+        Self { event, past: false, is_request, request: None, answer: None }
+    }
 }
 
 /// One connection. A message is answered as the recorded one was that is the same, whatever the order: what was said side by side may come in
@@ -155,8 +214,8 @@ impl Connection {
 
     /// Fails the request that a form was about which is answered otherwise now.
     fn refuse_answered(&mut self, answer: &Value, why: String) {
-        let is_answer = |recorded: &Recorded| matches!(&recorded.event, TapeEvent::Sent(sent) if sent.get("method").is_none() && sent["id"] == answer["id"]);
-        let Some(at) = self.events.iter().position(is_answer) else { return };
+        let is_it = |recorded: &Recorded| form_answered(&recorded.event) == Some(&answer["id"]);
+        let Some(at) = self.events.iter().position(is_it) else { return };
         self.events[at].past = true;
         let asked =
             self.events[at..].iter_mut().find(|later| answered_id(&later.event).is_some() && !later.past);
@@ -169,38 +228,31 @@ impl Connection {
 
     /// Returns what happens now, in the recorded order.
     fn due(&mut self) -> Vec<TapeEvent> {
-        let mut due = Vec::new();
+        let (mut due, mut before) = (Vec::new(), Before::default());
+        let last_made = self.events.iter().rposition(|recorded| recorded.past && recorded.is_request);
         for at in 0..self.events.len() {
-            if self.events[at].past || !self.is_due(at) {
-                continue;
+            let recorded = &self.events[at];
+            if matches!(recorded.event, TapeEvent::Sent(_)) {
+                before.sent(at, recorded);
+            } else if !recorded.past {
+                let is_due = match (answered_id(&recorded.event), recorded.request) {
+                    // A form in between is answered first.
+                    (Some(_), Some(request)) => {
+                        self.events[request].past && before.open_form.is_none_or(|form| form < request)
+                    }
+                    (Some(_), None) => true,
+                    // What a server says by itself.
+                    (None, _) => {
+                        before.last_made || before.running > at || last_made.is_some_and(|last| last > at)
+                    }
+                };
+                if is_due {
+                    self.events[at].past = true;
+                    due.push(self.renumbered(self.events[at].event.clone()));
+                }
             }
-            self.events[at].past = true;
-            due.push(self.renumbered(self.events[at].event.clone()));
         }
         due
-    }
-
-    fn is_due(&self, at: usize) -> bool {
-        if matches!(self.events[at].event, TapeEvent::Sent(_)) {
-            return false;
-        }
-        if let Some(id) = answered_id(&self.events[at].event) {
-            let request = (0..at).rev().find(|&before| self.request_at(before) == Some(id));
-            return request.is_none_or(|request| {
-                // A form in between is answered first.
-                let open = |recorded: &Recorded| !recorded.past && is_answer(&recorded.event);
-                self.events[request].past && !self.events[request..at].iter().any(open)
-            });
-        }
-        let asked = |at: &usize| self.request_at(*at).is_some();
-        let during = |&request: &usize| {
-            let id = self.request_at(request);
-            self.events[request].past && self.events[at..].iter().any(|later| answered_id(&later.event) == id)
-        };
-        let last = (0..at).rev().find(asked);
-        last.is_none_or(|last| self.events[last].past)
-            || (0..at).filter(asked).any(|request| during(&request))
-            || (at..self.events.len()).filter(asked).any(|later| self.events[later].past)
     }
 
     /// Returns the id of the request that an event is.
@@ -227,6 +279,33 @@ impl Connection {
             }
             TapeEvent::Failed(id, why) => TapeEvent::Failed(self.ids.get(&id).copied().unwrap_or(id), why),
             other => other,
+        }
+    }
+}
+
+/// What was sent before an event.
+struct Before {
+    /// Whether the last request before it was made again, or there was none.
+    last_made: bool,
+    /// Until where a request runs that was made again.
+    running: usize,
+    /// Where the last form was answered that is not answered again yet.
+    open_form: Option<usize>,
+}
+
+impl Default for Before {
+    fn default() -> Self {
+        Self { last_made: true, running: 0, open_form: None }
+    }
+}
+
+impl Before {
+    fn sent(&mut self, at: usize, sent: &Recorded) {
+        if sent.is_request {
+            self.last_made = sent.past;
+            self.running = self.running.max(sent.answer.filter(|_| sent.past).unwrap_or_default());
+        } else if !sent.past && form_answered(&sent.event).is_some() {
+            self.open_form = Some(at);
         }
     }
 }
@@ -264,9 +343,23 @@ fn answered_id(event: &TapeEvent) -> Option<u64> {
     }
 }
 
-/// Returns whether an event is the answer to a question of the server's.
-fn is_answer(event: &TapeEvent) -> bool {
-    matches!(event, TapeEvent::Sent(sent) if sent.get("method").is_none() && !sent["id"].is_null())
+/// Returns the id of the server's question that an event answers.
+fn form_answered(event: &TapeEvent) -> Option<&Value> {
+    match event {
+        TapeEvent::Sent(sent) if sent.get("method").is_none() => sent.get("id").filter(|id| !id.is_null()),
+        _ => None,
+    }
+}
+
+/// Returns the id of the request that the run gave up here, before its time was over.
+fn given_up_id(event: &TapeEvent) -> Option<u64> {
+    match event {
+        TapeEvent::Sent(sent) if sent["method"] == "notifications/cancelled" => {
+            let params = &sent["params"];
+            params["requestId"].as_u64().filter(|_| params["reason"] != TIMED_OUT)
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -369,5 +462,41 @@ mod tests {
         );
         assert_eq!(played.sent(&call(1, "b")), [gone(1, why)]);
         assert_eq!(played.sent(&call(2, "a")), [TapeEvent::Closed(TapeFailure::Gone("x".to_owned()))]);
+    }
+
+    /// A call that was interrupted fails at once, and what came too late for it is left out; one whose time was over waits again.
+    #[test]
+    fn calls_that_were_given_up() {
+        let given_up = |id: u64, reason: &str| json!({"method": "notifications/cancelled", "params": {"requestId": id, "reason": reason}});
+        let events = |reason: &str| {
+            [Sent(call(1, "a")), Sent(given_up(1, reason)), Received(result(1, "late")), Sent(call(2, "b"))]
+        };
+        let mut played = connection(events("canceled"), Strictness::Strict);
+        assert_eq!(played.sent(&call(5, "a")), [gone(5, GIVEN_UP)]);
+        assert_eq!(played.sent(&call(6, "b")), []);
+        let mut played = connection(
+            [Sent(call(1, "a")), Sent(given_up(1, TIMED_OUT)), Sent(call(2, "b"))],
+            Strictness::Strict,
+        );
+        assert_eq!(played.sent(&call(5, "a")), []);
+        // One that was answered before stays answered.
+        let [a, b, c, _] = events("canceled");
+        let mut played = connection([a, c, b], Strictness::Strict);
+        assert_eq!(played.sent(&call(5, "a")), [Received(result(5, "late"))]);
+    }
+
+    /// A long connection is played in the time that its length allows.
+    #[test]
+    fn many_events() {
+        const CALLS: u64 = 1_000;
+        let told = json!({"method": "notifications/message"});
+        let events = (1..=CALLS).flat_map(|id| {
+            [Sent(call(id, &id.to_string())), Received(told.clone()), Received(result(id, "x"))]
+        });
+        let mut played = connection(events, Strictness::Strict);
+        for id in 1..=CALLS {
+            let came = played.sent(&call(id, &id.to_string()));
+            assert_eq!(came, [Received(told.clone()), Received(result(id, "x"))]);
+        }
     }
 }
