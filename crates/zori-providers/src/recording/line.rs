@@ -147,25 +147,37 @@ pub(super) enum In {
     Mcp {
         server: String,
         connection: u32,
-        #[serde(flatten)]
-        event: Happened,
+        sent: Option<Value>,
+        received: Option<Value>,
+        failed: Option<Failed>,
+        closed: Option<Why>,
     },
     #[serde(other)]
     Other,
 }
 
 /// What happened on a connection to an MCP server.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Happened {
     Sent(Value),
     Received(Value),
-    Failed {
-        id: u64,
-        #[serde(flatten)]
-        why: Why,
-    },
+    Failed(Failed),
     Closed(Why),
+}
+
+/// A request that failed on its way.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Failed {
+    id: u64,
+    #[serde(flatten)]
+    why: Why,
+}
+
+impl From<Failed> for TapeEvent {
+    fn from(Failed { id, why }: Failed) -> Self {
+        Self::Failed(id, why.into())
+    }
 }
 
 /// Why a request or a connection failed.
@@ -183,19 +195,8 @@ impl From<TapeEvent> for Happened {
         match event {
             TapeEvent::Sent(message) => Self::Sent(message),
             TapeEvent::Received(message) => Self::Received(message),
-            TapeEvent::Failed(id, why) => Self::Failed { id, why: why.into() },
+            TapeEvent::Failed(id, why) => Self::Failed(Failed { id, why: why.into() }),
             TapeEvent::Closed(why) => Self::Closed(why.into()),
-        }
-    }
-}
-
-impl From<Happened> for TapeEvent {
-    fn from(happened: Happened) -> Self {
-        match happened {
-            Happened::Sent(message) => Self::Sent(message),
-            Happened::Received(message) => Self::Received(message),
-            Happened::Failed { id, why } => Self::Failed(id, why.into()),
-            Happened::Closed(why) => Self::Closed(why.into()),
         }
     }
 }

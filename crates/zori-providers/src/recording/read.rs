@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use zori_core::image::Image;
 use zori_core::input::Prompt;
+use zori_core::tape::TapeEvent;
 use zori_core::transport::{Method, TransportFailure};
 
 use super::line::{self, In};
@@ -58,8 +59,11 @@ impl Recording {
             let wrong = |why: String| RecordingError::Line { line: at + 1, why };
             let last = !text.ends_with('\n') && text.ends_with(line);
             match serde_json::from_str(line) {
-                Ok(In::Mcp { server, connection, event }) => {
-                    servers.push(ServerEvent { server, connection, event: event.into() });
+                Ok(In::Mcp { server, connection, sent, received, failed, closed }) => {
+                    let said = sent.map(TapeEvent::Sent).or(received.map(TapeEvent::Received));
+                    let ended = closed.map(|why| TapeEvent::Closed(why.into()));
+                    let event = said.or(failed.map(TapeEvent::from)).or(ended);
+                    servers.extend(event.map(|event| ServerEvent { server, connection, event }));
                 }
                 Ok(line) => take(line, &mut prompts, &mut exchanges).map_err(wrong)?,
                 Err(_) if last => {}

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
 use zori_core::input::Prompt;
@@ -16,7 +17,7 @@ use zori_core::time::Clock;
 use zori_core::transport::{ByteStream, HttpRequest, HttpResponse, Transport, TransportFailure};
 
 use super::line::{self, Out};
-use super::secrets::{Filter, Secrets, harmless_url};
+use super::secrets::{Filter, Forms, Secrets, harmless_url};
 use super::spread::Spread;
 use super::{ServerEvent, Start, base64};
 
@@ -24,11 +25,14 @@ use super::{ServerEvent, Start, base64};
 const HEADERS: &[&str] =
     &["content-encoding", "content-type", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
 
+/// The fields of a line of an MCP server that are not of what was said.
+const OWN: &[&str] = &["type", "ms", "server", "connection"];
+
 /// A recording that is being written. After the first failure nothing more is written, so what is there stays a valid
 /// recording.
 pub struct Recorder {
     state: Mutex<State>,
-    secrets: Arc<Secrets>,
+    secrets: Secrets,
     clock: Arc<dyn Clock>,
     began: Duration,
 }
@@ -49,10 +53,10 @@ impl Recorder {
         clock: Arc<dyn Clock>,
     ) -> io::Result<Self> {
         let mut shape = start.shape.clone();
-        shape.system = shape.system.map(|text| secrets.redacted_text(&text));
+        shape.system = shape.system.map(|text| secrets.now().redacted_text(&text));
         let start = Start { base_url: harmless_url(&start.base_url), shape, ..start.clone() };
         let state = State { out, requests: 0, stopped: false, failure: None };
-        let (secrets, began) = (Arc::new(secrets), clock.elapsed());
+        let began = clock.elapsed();
         let recorder = Self { state: Mutex::new(state), secrets, clock, began };
         recorder.write(&Out::start(&start));
         match recorder.take_failure() {
@@ -63,8 +67,9 @@ impl Recorder {
 
     /// Writes what the user said and showed.
     pub fn prompt(&self, prompt: &Prompt) {
-        let images = prompt.images.iter().map(|image| self.secrets.redacted_text(&image.base64()));
-        let text = &self.secrets.redacted_text(&prompt.text);
+        let secrets = self.secrets.now();
+        let images = prompt.images.iter().map(|image| secrets.redacted_text(&image.base64()));
+        let text = &secrets.redacted_text(&prompt.text);
         self.write(&Out::Prompt { ms: self.ms(), text, images: images.collect() });
     }
 
@@ -72,8 +77,12 @@ impl Recorder {
     pub fn server(&self, happened: ServerEvent) {
         let ServerEvent { server, connection, event } = happened;
         let line = Out::Mcp { ms: self.ms(), server: &server, connection, event: event.into() };
-        let line = serde_json::to_string(&line).expect("a line has text keys only");
-        self.write_line(self.secrets.redacted_text(&line).into_bytes());
+        let mut line = serde_json::to_value(&line).expect("a line has text keys only");
+        // What says where the line belongs is zori's own.
+        let said = line.as_object_mut().into_iter().flatten();
+        let secrets = self.secrets.now();
+        said.filter(|(name, _)| !OWN.contains(&name.as_str())).for_each(|(_, value)| secrets.redact(value));
+        self.write_line(line.to_string().into_bytes());
     }
 
     /// Returns why the recording ends early, once.
@@ -82,7 +91,7 @@ impl Recorder {
     }
 
     fn request(&self, request: &HttpRequest) -> u32 {
-        let body = String::from_utf8_lossy(&self.secrets.redacted(&request.body)).into_owned();
+        let body = redacted_body(&self.secrets.now(), &request.body);
         // JSON stands in the line as it is; one that has lines itself does not.
         let raw = (!body.contains('\n')).then(|| RawValue::from_string(body.clone()).ok()).flatten();
         let text = (raw.is_none() && !body.is_empty()).then_some(body.as_str());
@@ -99,7 +108,8 @@ impl Recorder {
 
     fn answer(&self, n: u32, response: &HttpResponse) {
         let known = response.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
-        let headers = known.map(|(name, value)| (name.as_str(), self.secrets.redacted_text(value))).collect();
+        let secrets = self.secrets.now();
+        let headers = known.map(|(name, value)| (name.as_str(), secrets.redacted_text(value))).collect();
         let url = self.url(&response.url);
         self.write(&Out::Answer { ms: self.ms(), n, status: response.status, url: &url, headers });
     }
@@ -116,7 +126,7 @@ impl Recorder {
     }
 
     fn end(&self, n: u32, how: &'static str, message: Option<&str>) {
-        let message = message.map(|text| self.secrets.redacted_text(text));
+        let message = message.map(|text| self.secrets.now().redacted_text(text));
         self.write(&Out::End { ms: self.ms(), n, how, message: message.as_deref() });
     }
 
@@ -126,7 +136,7 @@ impl Recorder {
     }
 
     fn url(&self, url: &str) -> String {
-        self.secrets.redacted_text(&harmless_url(url))
+        self.secrets.now().redacted_text(&harmless_url(url))
     }
 
     fn ms(&self) -> u64 {
@@ -176,10 +186,10 @@ impl Transport for RecordingTransport {
             match self.inner.send(request).await {
                 Ok(response) => {
                     self.recorder.answer(n, &response);
-                    let secrets = &self.recorder.secrets;
-                    let filter = Filter::new(Arc::clone(secrets));
-                    let spread = (!secrets.is_empty() && comes_in_lines(&response))
-                        .then(|| Spread::new(Arc::clone(secrets)));
+                    let secrets = self.recorder.secrets.now();
+                    let filter = Filter::new(Arc::clone(&secrets));
+                    let in_lines = !secrets.is_empty() && comes_in_lines(&response);
+                    let spread = in_lines.then(|| Spread::new(secrets));
                     let body = RecordedBody { inner: response.body, filter, spread, open };
                     Ok(HttpResponse { body: Box::pin(body), ..response })
                 }
@@ -191,6 +201,17 @@ impl Transport for RecordingTransport {
             }
         })
     }
+}
+
+/// Returns a request's body without secrets. JSON stays JSON where a number has one in it.
+fn redacted_body(secrets: &Forms, body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&secrets.redacted(body)).into_owned();
+    if text.as_bytes() == body || serde_json::from_str::<IgnoredAny>(&text).is_ok() {
+        return text;
+    }
+    let Ok(mut value) = serde_json::from_slice(body) else { return text };
+    secrets.redact(&mut value);
+    value.to_string()
 }
 
 /// Returns whether an answer comes event by event, a line each.

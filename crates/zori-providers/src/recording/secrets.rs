@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reqwest::Url;
+use serde_json::Value;
 use zori_core::secret::REDACTED;
 
 /// Parameters of a URL whose name has one of these in it are left out.
@@ -13,22 +14,33 @@ const TELLING: &[&str] = &["key", "token", "secret", "passw", "auth", "sig", "cr
 pub struct Secrets {
     /// What is known, also what is learnt later.
     known: zori_core::secret::Secrets,
-    /// Every form of each.
-    forms: Vec<Vec<u8>>,
-    /// The bytes a form begins with.
-    first: Vec<u8>,
 }
 
 impl Secrets {
     /// Makes the filter from the known secrets.
     pub fn new(known: &zori_core::secret::Secrets) -> Self {
-        let forms: Vec<Vec<u8>> = known.forms().iter().map(|form| form.as_bytes().to_vec()).collect();
+        Self { known: known.clone() }
+    }
+
+    /// Returns what is known now, for one thing that is to be written: a login may bring more.
+    pub(super) fn now(&self) -> Arc<Forms> {
+        let forms: Vec<Vec<u8>> = self.known.forms().iter().map(|form| form.as_bytes().to_vec()).collect();
         let mut first: Vec<u8> = forms.iter().map(|form| form[0]).collect();
         first.sort_unstable();
         first.dedup();
-        Self { known: known.clone(), forms, first }
+        Arc::new(Forms { forms, first })
     }
+}
 
+/// The secrets of a moment, in every form.
+pub(super) struct Forms {
+    /// The longest first.
+    forms: Vec<Vec<u8>>,
+    /// The bytes a form begins with.
+    first: Vec<u8>,
+}
+
+impl Forms {
     /// Returns the bytes without them.
     pub(super) fn redacted(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len());
@@ -38,8 +50,26 @@ impl Secrets {
 
     /// Returns the text without them.
     pub(super) fn redacted_text(&self, text: &str) -> String {
-        let text = String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned();
-        self.known.redact(&text).into_owned()
+        String::from_utf8_lossy(&self.redacted(text.as_bytes())).into_owned()
+    }
+
+    /// Takes them out of a document: out of its strings, and numbers that have one in them become a string.
+    pub(super) fn redact(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redacted_text(text),
+            Value::Number(number) if !self.found(number.to_string().as_bytes()).0.is_empty() => {
+                *value = REDACTED.into();
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact(item)),
+            Value::Object(fields) => {
+                let redacted = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+                    self.redact(&mut value);
+                    (self.redacted_text(&name), value)
+                });
+                *fields = redacted.collect();
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     /// Returns whether there are none.
@@ -97,12 +127,12 @@ enum Rest {
 
 /// Takes secrets out of pieces, wherever the network cut them.
 pub(super) struct Filter {
-    secrets: Arc<Secrets>,
+    secrets: Arc<Forms>,
     held: Vec<u8>,
 }
 
 impl Filter {
-    pub(super) fn new(secrets: Arc<Secrets>) -> Self {
+    pub(super) fn new(secrets: Arc<Forms>) -> Self {
         Self { secrets, held: Vec::new() }
     }
 
@@ -147,7 +177,7 @@ mod tests {
 
     #[test]
     fn pieces_cut_anywhere() {
-        let secrets = Arc::new(Secrets::new(&["sk-12345678", "sk-1abcdefg"].into_iter().collect()));
+        let secrets = Secrets::new(&["sk-12345678", "sk-1abcdefg"].into_iter().collect()).now();
         let text = b"a sk-12345678 b sk-1234 sk-sk-12345678sk-1abcdefg sk-1";
         let whole = secrets.redacted(text);
         assert_eq!(whole, b"a [REDACTED] b sk-1234 sk-[REDACTED][REDACTED] sk-1");

@@ -4,14 +4,16 @@ use std::future::poll_fn;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use serde_json::json;
 use zori_core::provider::{Delivery, Provider};
+use zori_core::tape::{TapeEvent, TapeFailure};
 use zori_core::transport::{
     HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure, named_headers,
 };
 use zori_providers::recording::player::{Departure, Folders, Player, Strictness};
 use zori_providers::recording::recorder::{Recorder, RecordingTransport};
 use zori_providers::recording::secrets::Secrets;
-use zori_providers::recording::{Recording, RecordingError, Shape, Start};
+use zori_providers::recording::{Recording, RecordingError, ServerEvent, Shape, Start};
 use zori_providers::replay::{Chunking, Ending, Exchange, ReplayTransport};
 
 use crate::ask::{StoppedClock, anthropic, ask};
@@ -70,7 +72,15 @@ fn start() -> Start {
 
 /// A transport that answers so, with a recorder before it.
 fn recorded(tape: &Tape, exchanges: Vec<Exchange>) -> (Arc<RecordingTransport>, Arc<Recorder>) {
-    let secrets = Secrets::new(&["sk-test-key"].into_iter().collect());
+    recorded_with(tape, exchanges, &["sk-test-key"].into_iter().collect())
+}
+
+fn recorded_with(
+    tape: &Tape,
+    exchanges: Vec<Exchange>,
+    secrets: &zori_core::secret::Secrets,
+) -> (Arc<RecordingTransport>, Arc<Recorder>) {
+    let secrets = Secrets::new(secrets);
     let recorder = Recorder::start(Box::new(tape.clone()), &start(), secrets, Arc::new(StoppedClock));
     let recorder = Arc::new(recorder.expect("the first line fits"));
     let inner = Arc::new(ReplayTransport::new(exchanges));
@@ -165,6 +175,41 @@ async fn what_is_written() {
     {"type":"data","ms":0,"n":1,"text":"data: {\"type\":\"error\",\"error\":{\"type\":\"x\",\"message\":\"not [REDACTED]\"}}\n\n"}
     {"type":"end","ms":0,"n":1,"how":"cancelled"}
     "#);
+}
+
+/// A secret of digits only may stand as a number: the line stays JSON, and the replay finds the same request.
+#[tokio::test]
+async fn numbers_that_are_secrets() {
+    let known: zori_core::secret::Secrets = ["12345678"].into_iter().collect();
+    let tape = Tape::new();
+    let (transport, recorder) = recorded_with(&tape, vec![Exchange::json("{}")], &known);
+    let said =
+        json!({"id": 1, "result": {"pin": 12345678, "n": 7, "12345678": "x 12345678", "all": [912345678]}});
+    let event = TapeEvent::Received(said);
+    recorder.server(ServerEvent { server: "s".to_owned(), connection: 1, event });
+    text(&*transport, post(r#"{"pin":12345678,"n":7}"#)).await;
+    let recording = Recording::parse(&tape.text()).expect("each line is JSON");
+    let clean = json!({"id": 1, "result": {"pin": "[REDACTED]", "n": 7, "[REDACTED]": "x [REDACTED]", "all": ["[REDACTED]"]}});
+    assert_eq!(recording.servers[0].event, TapeEvent::Received(clean));
+    assert_eq!(recording.traffic[0].body, json!({"pin": "[REDACTED]", "n": 7}));
+    assert_eq!(text(&*player(&tape.text()), post(r#"{"pin":12345678,"n":7}"#)).await, "{}");
+}
+
+/// What is learnt while the recording is written is left out from then on, wherever it stands.
+#[tokio::test]
+async fn secrets_that_are_learnt_later() {
+    let known = zori_core::secret::Secrets::default();
+    let piece = |text: &str| format!("data: {{\"delta\":{{\"content\":\"{text}\"}}}}\n\n");
+    let answer = piece("whole renewed-token.") + &piece("renewed-") + &piece("token.");
+    let tape = Tape::new();
+    let (transport, recorder) = recorded_with(&tape, vec![Exchange::event_stream(answer)], &known);
+    known.add(&"renewed-token".into());
+    recorder.prompt(&"renewed-token".into());
+    text(&*transport, post(r#"{"a":"renewed-token"}"#)).await;
+    let event = TapeEvent::Sent(json!({"a": "renewed-token"}));
+    recorder.server(ServerEvent { server: "s".to_owned(), connection: 1, event });
+    let lines = tape.text();
+    assert_eq!((lines.contains("renewed-"), lines.matches("[REDACTED]").count()), (false, 5), "{lines}");
 }
 
 fn post(body: &'static str) -> HttpRequest {
@@ -302,4 +347,14 @@ fn what_is_no_recording() {
     assert_eq!(behind(first), "line 2: a second beginning");
     let newer = format!("{first}\n\n{{\"type\":\"later\",\"x\":1}}\n");
     assert_eq!(Recording::parse(&newer).unwrap().traffic.len(), 0);
+    let mcp =
+        |event: &str| format!("{{\"type\":\"mcp\",\"ms\":1,\"server\":\"s\",\"connection\":1,{event}}}");
+    let newer =
+        [first, &mcp(r#""paused":{"x":1}"#), &mcp(r#""closed":{"message":"gone","since":1}"#), ""].join("\n");
+    let closed = TapeEvent::Closed(TapeFailure::Gone("gone".to_owned()));
+    assert_eq!(
+        Recording::parse(&newer).unwrap().servers,
+        [ServerEvent { server: "s".to_owned(), connection: 1, event: closed }]
+    );
+    assert_eq!(behind(&mcp(r#""failed":{"message":"gone"}"#)), "line 2: missing field `id`");
 }

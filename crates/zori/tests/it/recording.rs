@@ -242,6 +242,29 @@ fn several_turns() {
     ");
 }
 
+/// A key that begins as many words end (`sk-`) holds nothing back: a killed run leaves what came before.
+#[test]
+fn a_killed_run_with_a_usual_key() {
+    let gate = Gate::new();
+    let reply = Reply::sse(fixture::bytes("openai_responses/text.sse")).wait_after(6, &gate);
+    let server = ModelServer::start([reply]);
+    let mut world = world();
+    world.set_var("OPENAI_BASE_URL", format!("{}/v1", server.url()));
+    world.set_var("OPENAI_API_KEY", "sk-proj-0123456789");
+    let command = world.cmd(&["exec", "--provider", "codex", "-p", "hi", "--record", "r.jsonl"]);
+    let mut run = world.start(command, Stdin::Null, Stdout::Captured);
+    run.wait_for_stdout("Hello! How can");
+    run.kill();
+    run.finish();
+    offline(&mut world);
+    insta::assert_snapshot!(world.run(&["exec", "--replay", "r.jsonl"]), @"
+    Hello! How can
+    ------- stderr -------
+    Error [replay]: the recording ends here: the file ends in the middle of answer 1
+    [exit status: 1]
+    ");
+}
+
 /// A run that was interrupted is a recording of what came before.
 #[test]
 fn an_interrupted_run() {
