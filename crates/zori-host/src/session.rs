@@ -58,8 +58,8 @@ pub struct Session {
     client_tools: mcp::ClientTools,
     tools_changed: bool,
     recall: Option<AutoRecall>,
-    /// The prompts that scheduled jobs had sent when it was opened, each with the name of its job.
-    scheduled: Vec<(String, String)>,
+    /// The messages that scheduled jobs had sent when it was opened, each with the name of its job.
+    scheduled: Vec<(Arc<Message>, String)>,
     background: Option<OpenSession>,
     /// Who is told what the tools may do.
     told: Option<TellRights>,
@@ -162,9 +162,9 @@ impl Session {
         self
     }
 
-    /// Tells which prompts scheduled jobs sent before it was opened.
-    pub(crate) fn scheduled_before(mut self, prompts: Vec<(String, String)>) -> Self {
-        self.scheduled = prompts;
+    /// Tells which messages scheduled jobs sent before it was opened.
+    pub(crate) fn scheduled_before(mut self, messages: Vec<(Arc<Message>, String)>) -> Self {
+        self.scheduled = messages;
         self
     }
 
@@ -431,9 +431,9 @@ impl Session {
         self.engine.messages()
     }
 
-    /// Returns the scheduled job that sent a prompt of before; `None`: somebody typed it.
-    pub fn scheduled(&self, prompt: &str) -> Option<&str> {
-        self.scheduled.iter().find(|(text, _)| text == prompt).map(|(_, job)| job.as_str())
+    /// Returns the scheduled job that sent a message of before; `None`: somebody typed it.
+    pub fn scheduled(&self, message: &Arc<Message>) -> Option<&str> {
+        self.scheduled.iter().find(|(sent, _)| Arc::ptr_eq(sent, message)).map(|(_, job)| job.as_str())
     }
 
     /// Returns what the session has come to.

@@ -36,8 +36,8 @@ pub struct OpenedSession {
     pub(crate) log: Option<Box<dyn Log>>,
     /// How many prompts it has had.
     pub(crate) turns: u32,
-    /// The prompts that scheduled jobs sent, each with the name of its job.
-    pub(crate) scheduled: Vec<(String, String)>,
+    /// The messages that scheduled jobs sent, each with the name of its job.
+    pub(crate) scheduled: Vec<(Arc<Message>, String)>,
 }
 
 impl OpenedSession {

@@ -1,6 +1,8 @@
 //! Reads a session whatever has happened to its file: what cannot be read is skipped and reported, the rest is kept
 //! (SES-9, LOG-2, LOG-3). The history that providers accept is made in `repair.rs`.
 
+mod senders;
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::Read;
@@ -16,6 +18,7 @@ use crate::lines::{Line, Lines, MAX_LINE};
 use crate::record::decode::decode;
 use crate::record::{Meta, Record, RecordKind};
 use crate::views::{Views, views};
+use senders::Senders;
 
 /// The records of a session, in order, in memory bounded by the longest line.
 pub struct Records {
@@ -98,8 +101,8 @@ pub struct LoadedSession {
     pub replies: u64,
     /// How many prompts there are; the next turn is numbered on from it.
     pub prompts: u32,
-    /// The prompts that scheduled jobs sent, each with the name of its job.
-    pub scheduled: Vec<(String, String)>,
+    /// The messages of the conversation that scheduled jobs sent, each with the name of its job.
+    pub scheduled: Vec<(Arc<Message>, String)>,
     /// What could not be read.
     pub damage: Damage,
     /// How many records of the conversation were left out because no provider accepts that much.
@@ -126,7 +129,7 @@ impl LoadedSession {
     fn read_up_to(mut records: Records, limit: usize, most: u64) -> Result<Self, StoreError> {
         let (mut meta, mut usage, mut left_out) = (None, Usage::default(), 0);
         let (mut replies, mut read, mut prompts) = (0, 0, 0);
-        let mut scheduled = Vec::new();
+        let mut senders = Senders::default();
         let mut kept: VecDeque<(usize, Record)> = VecDeque::new();
         let (mut size, mut floor) = (0, 0_usize);
         while read < most
@@ -139,9 +142,7 @@ impl LoadedSession {
                 replies += u64::from(!matches!(record.kind, RecordKind::Compacted { .. }));
             }
             prompts += u32::from(record.begins_turn());
-            if let RecordKind::Message { text, scheduled: Some(job), .. } = &record.kind {
-                scheduled.push((text.clone(), job.clone()));
-            }
+            senders.note(&record);
             if let RecordKind::Meta(found) = record.kind {
                 meta.get_or_insert(found);
                 continue;
@@ -162,12 +163,12 @@ impl LoadedSession {
         let Views { history, replaced } = views(kept.into_iter().map(|(_, record)| record));
         Ok(Self {
             meta,
+            scheduled: senders.messages_of_jobs(&history),
             history,
             replaced,
             usage,
             replies,
             prompts,
-            scheduled,
             damage: records.damage,
             left_out,
         })

@@ -79,7 +79,7 @@ pub fn recall(transcript: &mut Transcript, session: &Session, redactor: &Redacto
                 (Block::Text(text), Role::User) if !text.trim().is_empty() && !said => {
                     said = is_prompt(message);
                     if said {
-                        transcript.prompt(text, session.scheduled(text));
+                        transcript.prompt(text, session.scheduled(message));
                     }
                 }
                 (Block::Text(text), Role::Assistant) if !text.trim().is_empty() => transcript.answer(text),
