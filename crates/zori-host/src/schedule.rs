@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use zori_core::BoxFuture;
 use zori_core::time::{Clock, Timestamp};
 use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
-use zori_index::{IndexError, Job, NewJob, When};
+use zori_index::{IndexError, Job, NewJob, ProjectStore, When};
 use zori_tools::toolset::ExternalTool;
 
 use crate::memory::MemoryPlace;
@@ -41,17 +41,35 @@ pub struct ScheduleSettings {
 
 /// Notes that a project has scheduled something, by a file of its own that a purge leaves: it keeps the jobs, too (D-31).
 pub fn mark_scheduled(marker: &Path) -> io::Result<()> {
-    if let Some(folder) = marker.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mark = || {
+        if let Some(folder) = marker.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(marker).map(drop)
+    };
+    match mark() {
+        // Whoever removed the last job took the folder away in between.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => mark(),
+        marked => marked,
     }
-    fs::OpenOptions::new().create(true).append(true).mode(0o600).open(marker).map(drop)
 }
 
-/// Notes that a project has no job any more. A note that stays costs a look, and nothing else.
-pub fn unmark_scheduled(marker: &Path) {
+/// Notes that a project has no job any more, if it has none. A note that stays costs a look, and nothing else; so it stays where nobody can tell.
+pub fn unmark_scheduled(marker: &Path, store: &ProjectStore) {
+    unmark_unless(marker, || store.jobs().map_or(true, |jobs| !jobs.is_empty()));
+}
+
+fn unmark_unless(marker: &Path, mut has_jobs: impl FnMut() -> bool) {
+    if has_jobs() {
+        return;
+    }
     let _ = fs::remove_file(marker);
     // Where it was the last note, the next start has one look again. Others keep the folder.
     let _ = marker.parent().map(fs::remove_dir);
+    // Another process may have added a job, and noted it, before the note was taken away.
+    if has_jobs() {
+        let _ = mark_scheduled(marker);
+    }
 }
 
 /// Returns the tool of a session whose project has scheduled something.
@@ -172,9 +190,7 @@ impl Schedule {
         if !store.remove_job(name, self.now())? {
             return Ok(invalid(&format!("there is no job `{name}`")));
         }
-        if store.jobs()?.is_empty() {
-            unmark_scheduled(&self.settings.marker);
-        }
+        unmark_scheduled(&self.settings.marker, &store);
         Ok(said(json!({"name": name}), format!("Removed `{name}`.")))
     }
 }
@@ -203,6 +219,32 @@ mod tests {
     use zori_engine::system::SystemClock;
 
     use super::*;
+
+    /// A job that another process adds while the last one is removed stays noted, whenever it comes.
+    #[test]
+    fn a_job_that_is_added_while_the_last_one_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let marker = folder.path().join("uses/schedule");
+        for (at, answers, stays) in
+            [(0, [false, true], true), (1, [false, false], true), (2, [false, false], false)]
+        {
+            mark_scheduled(&marker).unwrap();
+            let mut look = 0;
+            unmark_unless(&marker, || {
+                let has_jobs = answers[look];
+                // It is added and noted behind this look.
+                if look == at {
+                    mark_scheduled(&marker).unwrap();
+                }
+                look += 1;
+                has_jobs
+            });
+            assert_eq!((look, marker.exists()), (2, stays), "{at}");
+        }
+        mark_scheduled(&marker).unwrap();
+        unmark_unless(&marker, || true);
+        assert!(marker.exists(), "there are some, or nobody can tell");
+    }
 
     /// `schedule rm` takes the note away with the last job, maybe while a session is open whose model then adds another one.
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 use zori_host::{MemoryPlace, ScheduleSettings, mark_scheduled, unmark_scheduled};
-use zori_index::zone_known;
+use zori_index::{ProjectStore, zone_known};
 
 use crate::background::Switch;
 use crate::config::Config;
@@ -29,9 +29,9 @@ pub fn mark(data_dir: &DataDir, project: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::new(&IO_ERROR, format!("{} cannot be made: {error}", marker.display())))
 }
 
-/// Notes that a project has no job any more.
-pub fn unmark(data_dir: &DataDir, project: &Path) {
-    unmark_scheduled(&marker(data_dir, project));
+/// Notes that a project has no job any more, if it has none.
+pub fn unmark(data_dir: &DataDir, project: &Path, store: &ProjectStore) {
+    unmark_scheduled(&marker(data_dir, project), store);
 }
 
 /// Where the jobs of a project are, whether it has some or not.

@@ -222,9 +222,7 @@ fn rm(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     }
     let mut store = open(cx)?;
     store.remove_job(name, now(cx)).map_err(|error| unusable(&error))?;
-    if store.jobs().map_err(|error| unusable(&error))?.is_empty() {
-        unmark(&cx.app.data_dir()?, &place_of(cx)?.project);
-    }
+    unmark(&cx.app.data_dir()?, &place_of(cx)?.project, &store);
     Ok(Reply::changed(Effect::Deleted, json!({"name": name})).text(format!("Removed `{name}`")))
 }
 
