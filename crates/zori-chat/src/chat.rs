@@ -274,7 +274,7 @@ fn on_screen(
             Left::Again(again) => again,
         };
         if again.demo {
-            demo::play(cx, &LowArgs::default(), signals.clone())?;
+            demo::play(cx, &LowArgs::default(), signals.within())?;
         }
         args = again.args.clone();
         let Settings { mut session, run: next } =

@@ -30,18 +30,22 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub struct Signals {
     shared: Arc<Shared>,
+    /// Whether the program goes on when whoever has this is over.
+    within: bool,
 }
 
 struct Shared {
     /// A SIGINT came and nobody has dealt with it: the next one exits from within the handler.
     interrupted: Arc<AtomicBool>,
-    /// The last SIGTERM or SIGHUP, else 0. It ends the program, the chat too.
+    /// The first SIGTERM or SIGHUP, else 0. It ends the program, the chat too.
     ending: AtomicI32,
     /// The time of the command is over. It ends the program, the chat too.
     expired: AtomicBool,
     /// The program is about to end by itself.
     leaving: AtomicBool,
     listener: Mutex<Listener>,
+    /// What has to be done before the program dies of a signal.
+    last_act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     /// The audit record of the command.
     record: CommandRecord,
 }
@@ -70,6 +74,7 @@ impl Signals {
             expired: AtomicBool::new(false),
             leaving: AtomicBool::new(false),
             listener: Mutex::new(Listener::Nobody),
+            last_act: Mutex::new(None),
             record: record.clone(),
         });
         // What our parent ignores, such as SIGHUP below `nohup`, stays ignored.
@@ -96,7 +101,17 @@ impl Signals {
             .map_err(failed)?;
         let on_cancel = shared.clone();
         cancel.on_cancel(move |_| on_cancel.on_timeout());
-        Ok(Self { shared })
+        Ok(Self { shared, within: false })
+    }
+
+    /// Returns the same for something that is over before the program is, such as a demo inside a chat.
+    pub fn within(&self) -> Self {
+        Self { within: true, ..self.clone() }
+    }
+
+    /// Has this done before the program dies of a signal, or of the end of its time. Of several the last one counts.
+    pub fn before_death(&self, act: impl FnOnce() + Send + 'static) {
+        *self.shared.last_act.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
     }
 
     /// Returns an error when a signal came before anything that could be cancelled was under way.
@@ -137,7 +152,7 @@ impl Signals {
         // A Ctrl-C that came just before found nobody, and means the same: without this it would be lost.
         if self.shared.interrupted.load(Ordering::Relaxed) {
             restore();
-            die(SIGINT, &self.shared.record);
+            self.shared.die(SIGINT);
         }
         ListenGuard { signals: self }
     }
@@ -157,6 +172,9 @@ impl Signals {
 
     /// The program is about to end and nothing is left to cancel: the next Ctrl-C ends it at once (INT-2).
     pub fn leave(&self) {
+        if self.within {
+            return;
+        }
         self.shared.leaving.store(true, Ordering::Relaxed);
         self.shared.interrupted.store(true, Ordering::Relaxed);
     }
@@ -172,6 +190,7 @@ impl Signals {
     /// Dies of SIGHUP if that is what came, so that the parent sees it; otherwise returns.
     pub fn die_of_hangup(&self) {
         if self.shared.ending.load(Ordering::Relaxed) == SIGHUP {
+            self.shared.act();
             self.shared.record.end_at_once(128 + SIGHUP as u8);
             // Restores the default action and raises the signal again.
             let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
@@ -192,10 +211,14 @@ impl Shared {
             }
             Listener::Editor(restore) | Listener::Screen { restore, .. } => {
                 restore();
+                self.act();
                 Ends::Never
             }
             Listener::Nobody if self.leaving.load(Ordering::Relaxed) => Ends::ByItself,
-            Listener::Nobody => Ends::Never,
+            Listener::Nobody => {
+                self.act();
+                Ends::Never
+            }
         }
     }
 }
@@ -253,54 +276,66 @@ impl Shared {
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = listener;
     }
 
-    fn on_signal(&self, signal: i32) {
-        if signal != SIGINT {
-            self.ending.store(signal, Ordering::Relaxed);
+    /// Does what has to be done before the end.
+    fn act(&self) {
+        let act = self.last_act.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(act) = act {
+            act();
+        }
+    }
+
+    fn on_signal(self: &Arc<Self>, signal: i32) {
+        // The shell says that the terminal is closed, and so does the system: the second must not cut off what the first began.
+        let first = || self.ending.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if signal != SIGINT && !first() {
+            return;
         }
         match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
             Listener::Nobody if signal == SIGINT => {}
             // Nothing is under way that could lose anything.
-            Listener::Nobody => die(signal, &self.record),
+            Listener::Nobody => self.die(signal),
             Listener::Turn(inputs) => {
                 // A full channel has a cancel in it already, or a turn that reads it soon.
                 let _ = inputs.try_send(Input::Cancel(cause(signal)));
                 if signal != SIGINT {
-                    // It goes with a program that ends by itself; without it the turn has only its own word.
-                    let record = self.record.clone();
-                    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
-                        std::thread::sleep(GRACE);
-                        die(signal, &record);
-                    });
+                    // Without it the turn has only its own word.
+                    self.die_later(signal, || {});
                 }
             }
             Listener::Editor(restore) => {
                 restore();
-                die(signal, &self.record);
+                self.die(signal);
             }
             Listener::Screen { heard, restore } => {
                 // Another one must not end the program in the handler, with the terminal as the screen has it.
                 self.interrupted.store(false, Ordering::Relaxed);
                 let _ = heard.send(signal);
                 if signal != SIGINT {
-                    let (record, restore) = (self.record.clone(), *restore);
-                    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
-                        std::thread::sleep(GRACE);
-                        restore();
-                        die(signal, &record);
-                    });
+                    self.die_later(signal, *restore);
                 }
             }
         }
     }
-}
 
-fn die(signal: i32, record: &CommandRecord) {
-    record.end_at_once(128 + signal as u8);
-    if signal == SIGHUP {
-        let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
+    /// Dies of a signal when its time is over. This goes with a program that ends by itself.
+    fn die_later(self: &Arc<Self>, signal: i32, restore: fn()) {
+        let shared = self.clone();
+        let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+            std::thread::sleep(GRACE);
+            restore();
+            shared.die(signal);
+        });
     }
-    let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
-    std::process::exit(i32::from(exit.code()));
+
+    fn die(&self, signal: i32) {
+        self.act();
+        self.record.end_at_once(128 + signal as u8);
+        if signal == SIGHUP {
+            let _ = signal_hook::low_level::emulate_default_handler(SIGHUP);
+        }
+        let exit = if signal == SIGINT { Exit::Interrupted } else { Exit::Terminated };
+        std::process::exit(i32::from(exit.code()));
+    }
 }
 
 /// Returns the signal source for commands that have nothing to clean up. A second SIGINT ends the program at
@@ -346,7 +381,8 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-fn cause(signal: i32) -> CancelCause {
+/// Returns what a turn hears of a signal.
+pub fn cause(signal: i32) -> CancelCause {
     match signal {
         SIGTERM => CancelCause::Terminate,
         SIGHUP => CancelCause::Hangup,

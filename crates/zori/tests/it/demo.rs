@@ -148,13 +148,16 @@ fn what_it_changed_is_undone() {
     assert!(!world.base().exists());
 }
 
-/// A terminal that is closed leaves nothing behind, either.
+/// A terminal that is closed leaves nothing behind, either; the shell says so, and the system says it again.
 #[test]
 fn hung_up() {
     let world = world();
     let mut person = Person::before(world.screen(&["demo"], SIZE), SIZE);
     person.sees("I'll read the program");
-    let (status, drawn) = person.signal(Signal::HUP).ends();
+    for _ in 0..100 {
+        person.signal(Signal::HUP).pauses(2);
+    }
+    let (status, drawn) = person.ends();
     assert_eq!(status.signal(), Some(Signal::HUP.as_raw()), "{drawn}");
     assert_eq!(left_behind(&world), [""; 0]);
 }

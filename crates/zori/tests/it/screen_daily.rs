@@ -181,6 +181,10 @@ fn a_chat_without_a_key() {
     pty.send("\x04");
     see(&mut pty, "That was zori with a script for a model");
     wait::until("the chat again", || rows(&pty).last().is_some_and(|row| row.contains("YOLO")));
+    // Nobody has pressed Ctrl-C there yet.
+    assert!(!rows(&pty).iter().any(|row| row.contains("Ctrl-C again leaves")), "{}", rows(&pty).join("\n"));
+    pty.send("\x03");
+    see(&mut pty, "Ctrl-C again leaves");
 }
 
 /// `/btw` asks beside the conversation: the answer is shown, and nothing of it is part of what follows.
