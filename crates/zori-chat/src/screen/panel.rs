@@ -133,8 +133,10 @@ struct Slot {
 struct Work {
     inputs: UnboundedSender<Input>,
     running: Pin<Box<dyn Future<Output = (BlockingSession, Done)>>>,
-    /// Told when a turn that does not end is not waited for any longer (KEY-3); nothing else is given up.
-    given_up: Option<Arc<Notify>>,
+    /// Told when it is not waited for any longer.
+    given_up: Arc<Notify>,
+    /// Whether it is a turn: the person gives nothing else up (KEY-3).
+    is_turn: bool,
 }
 
 /// What came of it.
@@ -143,14 +145,6 @@ enum Done {
     /// It was not waited for.
     GivenUp,
     Other,
-}
-
-/// Waits until a turn is not waited for any longer; for ever where nobody can say so.
-async fn given_up_by(told: Option<Arc<Notify>>) {
-    match told {
-        Some(told) => told.notified().await,
-        None => std::future::pending().await,
-    }
 }
 
 /// The person at the panel, as the peer of one tab's turn.
@@ -276,8 +270,8 @@ impl PanelLoop<'_, '_> {
                 Some(Effect::Theme { name, keep }) => self.theme(name, keep),
                 Some(Effect::Leave) => self.quit(),
                 Some(Effect::Abandon) => {
-                    if let Some(given_up) = work.as_ref().and_then(|work| work.given_up.as_ref()) {
-                        given_up.notify_one();
+                    if let Some(work) = work.as_ref().filter(|work| work.is_turn) {
+                        work.given_up.notify_one();
                     }
                 }
                 Some(Effect::Command(line)) if self.own_command(&line, running) => {}
@@ -343,7 +337,8 @@ impl PanelLoop<'_, '_> {
         let id = self.slots[self.on_screen].id;
         let mut peer = TabPeer { id, asks: self.asks.clone(), inputs: heard };
         let screen = &mut self.screen;
-        let given_up = matches!(begun, Begun::Turn(_)).then(|| Arc::new(Notify::new()));
+        let is_turn = matches!(begun, Begun::Turn(_));
+        let given_up = Arc::new(Notify::new());
         let told = given_up.clone();
         let running: Pin<Box<dyn Future<Output = (BlockingSession, Done)>>> = match begun {
             Begun::Tab(args, name) => return self.open_tab(*args, Some(name)),
@@ -355,7 +350,7 @@ impl PanelLoop<'_, '_> {
                     let end = tokio::select! {
                         biased;
                         end = lent.session.turn(prompt, &mut peer) => Done::Turn(Box::new(end)),
-                        () = given_up_by(told) => Done::GivenUp,
+                        () = told.notified() => Done::GivenUp,
                     };
                     (lent, end)
                 })
@@ -363,19 +358,27 @@ impl PanelLoop<'_, '_> {
             Begun::Shell { command, share } => {
                 let mut lent = screen.chat.plain.lend();
                 Box::pin(async move {
-                    lent.session.shell(command, share, &mut peer).await;
-                    (lent, Done::Other)
+                    let done = tokio::select! {
+                        biased;
+                        _ = lent.session.shell(command, share, &mut peer) => Done::Other,
+                        () = told.notified() => Done::GivenUp,
+                    };
+                    (lent, done)
                 })
             }
             Begun::Compact(focus) => {
                 let mut lent = screen.chat.plain.lend();
                 Box::pin(async move {
-                    lent.session.compact(focus.as_deref(), &mut peer).await;
-                    (lent, Done::Other)
+                    let done = tokio::select! {
+                        biased;
+                        _ = lent.session.compact(focus.as_deref(), &mut peer) => Done::Other,
+                        () = told.notified() => Done::GivenUp,
+                    };
+                    (lent, done)
                 })
             }
         };
-        self.slots[self.on_screen].work = Some(Work { inputs, running, given_up });
+        self.slots[self.on_screen].work = Some(Work { inputs, running, given_up, is_turn });
     }
 
     /// What ran in the tab is over.
@@ -398,6 +401,8 @@ impl PanelLoop<'_, '_> {
                     face.panel.interrupt_game();
                 }
             }
+            // The panel ends, and what there is of the session is closed.
+            Done::GivenUp if self.over => {}
             Done::GivenUp => self.screen.abandon_turn(),
             Done::Other => self.screen.turn_over(None),
         }

@@ -1,5 +1,7 @@
 //! The panel (`zori tui`) through a pseudo terminal: opened, used, left, and refused where it cannot be.
 
+use std::os::unix::process::ExitStatusExt as _;
+
 use rustix::process::Signal;
 use serde_json::json;
 use zori_testkit::anthropic;
@@ -427,6 +429,26 @@ fn control_c_after_a_turn_that_does_not_end() {
     let (status, drawn) = person.ends();
     assert_eq!(status.code(), Some(130));
     assert!(drawn.contains("\x1b[?1049l"), "the other screen is left");
+}
+
+/// A signal ends the panel in order although a turn does not end, with the code that the signal has.
+#[test]
+fn a_signal_while_a_turn_does_not_end() {
+    for (signal, code, by) in [(Signal::TERM, Some(143), None), (Signal::HUP, None, Some(1))] {
+        let (mut world, model) = with_model([anthropic::text("First.").reply(), Reply::stall()]);
+        world.set_var("ZORI_TEST_DEAF", "turn");
+        let mut person = open(&world, &[]);
+        person.says("one").sees("First.").sees("waiting  NO").says("two");
+        model.wait_for_requests(2);
+        person.keys("kept").sees("kept");
+        let (status, drawn) = person.signal(signal).ends();
+        assert_eq!((status.code(), status.signal()), (code, by), "{drawn}");
+        assert!(drawn.contains("\x1b[?1049l"), "the other screen is left");
+        // The session was closed: what was being typed is kept, and nobody has its lock.
+        let mut person = open(&world, &["-c"]);
+        person.sees("What was being typed is back.").sees("kept").keys("\x15").keys(F10);
+        assert!(person.ends().0.success());
+    }
 }
 
 /// Ctrl-C twice on nothing leaves, 0; with another key between, or later than two seconds, it does not.

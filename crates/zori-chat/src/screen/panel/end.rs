@@ -10,10 +10,11 @@ use zori_core::input::Input;
 use zori_core::outcome::CancelCause;
 use zori_tui::update::Effect;
 
-use super::super::{Left, greeting, tty};
+use super::super::{Left, greeting};
 use super::{Came, PanelLoop, Screen};
 use crate::chat::server_chat;
 use crate::plain::Advice;
+use zori_setup::signals;
 
 /// How soon the key to quit has to come again while turns run.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -40,13 +41,7 @@ impl PanelLoop<'_, '_> {
 
     /// Ends everything.
     pub(super) fn end(mut self) -> Result<Exit, Failure> {
-        if !self.stop_all() {
-            // A turn that does not end keeps its session: nothing can be put in order any more.
-            self.screen.display.leave_panel(&[]);
-            self.screen.display.release();
-            tty::restore();
-            std::process::exit(i32::from(Exit::Interrupted.code()));
-        }
+        self.stop_all();
         let shown = self.shown;
         for at in (0..self.slots.len()).filter(|at| *at != shown) {
             self.with_tab(at, |panel| {
@@ -99,18 +94,29 @@ impl PanelLoop<'_, '_> {
         runtime.block_on(async { tokio::time::timeout(limit, ended).await }).ok()
     }
 
-    /// Stops every turn; returns whether all of them ended.
-    fn stop_all(&mut self) -> bool {
-        for work in self.slots.iter().filter_map(|slot| slot.work.as_ref()) {
-            let _ = work.inputs.send(Input::Cancel(CancelCause::User));
+    /// Stops everything that runs. What does not end is given up: its session is closed with what is kept of it.
+    fn stop_all(&mut self) {
+        let display = &self.screen.display;
+        let cause = display.ending.map_or(CancelCause::User, signals::cause);
+        let running = || self.slots.iter().filter_map(|slot| slot.work.as_ref());
+        for work in running().filter(|_| !display.deaf) {
+            let _ = work.inputs.send(Input::Cancel(cause));
         }
         let until = Instant::now() + STOPPING;
         self.over = true;
         while self.slots.iter().any(|slot| slot.work.is_some()) {
             let left = until.saturating_duration_since(Instant::now());
-            let Some(Came::Ended(at, session, done)) = self.ended_within(left) else { return false };
-            self.with_tab(at, |panel| panel.ended(*session, done));
+            match self.ended_within(left) {
+                Some(Came::Ended(at, session, done)) => {
+                    self.with_tab(at, |panel| panel.ended(*session, done))
+                }
+                _ => self.give_up(),
+            }
         }
-        true
+    }
+
+    /// Waits no longer for what runs.
+    fn give_up(&self) {
+        self.slots.iter().filter_map(|slot| slot.work.as_ref()).for_each(|work| work.given_up.notify_one());
     }
 }
