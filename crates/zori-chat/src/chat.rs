@@ -9,6 +9,7 @@ mod choices;
 pub mod complete;
 mod editor;
 pub mod feedback;
+mod jobs;
 mod kernel;
 mod lines;
 pub mod permissions;
@@ -34,6 +35,7 @@ use zori_host::{Answers, SessionSettings, Which};
 
 use crate::attachment::{self, Viewer};
 use crate::chat::cells::Cells;
+use crate::chat::jobs::{scheduler, scheduler_elsewhere};
 use crate::chat::lines::{Line, Lines, More};
 use crate::chat::slash::Next;
 use crate::demo;
@@ -49,14 +51,12 @@ use zori_setup::error::SESSION_NOT_FOUND;
 use zori_setup::model_choice;
 use zori_setup::outcome;
 use zori_setup::preferences::{self, Channel};
-use zori_setup::schedule::Jobs;
 use zori_setup::settings::{RunSettings, Settings, missing_key};
 use zori_setup::signals::Signals;
 use zori_setup::terminal;
 use zori_setup::trust::TrustDialog;
 use zori_setup::which_session;
 use zori_setup::wire_up::{self, Prepared};
-use zori_setup::workers::Workers;
 use zori_tui::commands;
 
 /// What `/keys` says where lines come from the editor, and where the terminal itself edits them.
@@ -144,7 +144,7 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     let which = if choosing { which } else { going_on(cx, args, &session, which)? };
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
-    let mut scheduler = scheduler(cx, &prepared, &run);
+    let mut scheduler = scheduler(cx, &signals, &prepared, &run);
     if screen {
         let opening = match (&args.prompt.text, choosing) {
             (Some(text), _) => Opening::Prompt(text.clone()),
@@ -201,24 +201,6 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     exit
 }
 
-/// Starts what runs the jobs of the project while the chat is open.
-fn scheduler(cx: &mut AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Option<Scheduler> {
-    let workers = Workers::new(run.bare, &cx.app, cx.ui);
-    scheduler_of(cx, &workers, prepared, run)
-}
-
-/// Does the same with workers that there are already.
-fn scheduler_of(
-    cx: &AgentCx<'_>,
-    workers: &Workers,
-    prepared: &Prepared,
-    run: &RunSettings,
-) -> Option<Scheduler> {
-    let base = run.base.as_ref().filter(|_| run.may_run_jobs)?;
-    let jobs = Jobs::of(base, &prepared.host.settings.workspace.root, &cx.app.env);
-    Scheduler::start(cx, workers, jobs)
-}
-
 /// Opens the panel.
 pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     if !screen::fits(cx, args.plain) {
@@ -246,7 +228,7 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     let which = going_on(cx, args, &session, Which::BySettings)?;
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
-    let scheduler = scheduler(cx, &prepared, &run);
+    let scheduler = scheduler(cx, &signals, &prepared, &run);
     let parts = (prepared, run, Some(args.clone()), attached);
     let exit = screen::run_panel(cx, signals.clone(), parts, args.prompt.text.clone(), scheduler)?;
     signals.die_of_hangup();
@@ -263,7 +245,11 @@ fn on_screen(
     scheduler: &mut Option<Scheduler>,
 ) -> Result<Exit, Failure> {
     let mut args = args.clone();
+    let project = |prepared: &Prepared, run: &RunSettings| {
+        run.base.as_ref().map(|base| base.project_root(&prepared.host.settings.workspace.root))
+    };
     loop {
+        let here = project(&prepared, &run);
         let begun = Some(args.clone());
         let parts = (prepared, run, begun, attached);
         let again = match screen::run(cx, signals.clone(), parts, opening, scheduler)? {
@@ -284,6 +270,9 @@ fn on_screen(
         }
         prepared = wire_up::prepare(cx, session, &next, again.which.clone())?;
         (run, attached) = (next, Vec::new());
+        if project(&prepared, &run) != here {
+            *scheduler = scheduler_elsewhere(cx, &signals, scheduler.take(), &prepared, &run);
+        }
         opening = Opening::Again(again);
     }
 }

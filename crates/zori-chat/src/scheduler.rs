@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,9 +19,10 @@ use zori_core::time::Clock as _;
 use zori_host::{MemoryPlace, SystemClock};
 use zori_index::{Claim, IndexError};
 
-use bell::{Bell, Woken};
+use bell::Bell;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::schedule::Jobs;
+use zori_setup::signals::Signals;
 use zori_setup::workers::{Need, Worker, Workers};
 
 const WORKER: Worker = Worker { name: "scheduler", need: Need::UnlessBare };
@@ -32,59 +33,94 @@ const LEASE_SECONDS: i64 = 60;
 const HEARTBEAT: Duration = Duration::from_secs(20);
 /// How often a run is looked after.
 const TICK: Duration = Duration::from_millis(200);
-/// How long the end of a session waits for the worker.
-const GOODBYE: Duration = Duration::from_millis(250);
+/// How long a run may take to end with the chat, and how long the end of the chat waits for the worker, which notes it.
+const LAST_WORDS: Duration = Duration::from_millis(125);
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// The worker of an open chat. It waits for the first job, and stops with the chat.
 pub struct Scheduler {
-    /// Dropped to stop it.
-    stop: Option<UnixStream>,
-    over: Receiver<()>,
+    running: Arc<Mutex<Option<Running>>>,
+    telling: UnboundedSender<String>,
     /// What is to be told of runs.
     pub told: Option<UnboundedReceiver<String>>,
 }
 
+/// A worker that was not stopped yet.
+struct Running {
+    /// Dropped to stop it.
+    stop: UnixStream,
+    over: Receiver<()>,
+}
+
 impl Scheduler {
-    /// Starts it, unless something forbids it. It runs from the first job on that the project has, whoever adds it.
-    pub fn start(cx: &AgentCx<'_>, workers: &Workers, Jobs { place, marker }: Jobs) -> Option<Self> {
-        let program = cx.app.env.executable().ok()?;
-        let (bell, stop) = Bell::new(marker).ok()?;
-        let bell = Arc::new(Mutex::new(bell));
-        let (told, telling) = unbounded_channel();
+    /// Starts it, unless something forbids it. It runs from the first job on that the project has, whoever adds it, and stops when a signal ends the
+    /// program, too. Its own thread finds out where the jobs are, so that the first frame of a chat need not wait for that.
+    pub fn start(
+        cx: &AgentCx<'_>,
+        signals: &Signals,
+        workers: &Workers,
+        jobs: impl FnOnce() -> Jobs + Send + 'static,
+    ) -> Option<Self> {
+        let (telling, told) = unbounded_channel();
+        Self::start_telling(cx, signals, workers, jobs, (telling, Some(told)))
+    }
+
+    /// Goes on with the jobs of another project. A run of this one is ended, and told.
+    pub fn start_elsewhere(
+        mut self,
+        cx: &AgentCx<'_>,
+        signals: &Signals,
+        workers: &Workers,
+        jobs: impl FnOnce() -> Jobs + Send + 'static,
+    ) -> Option<Self> {
+        let told = (self.telling.clone(), self.told.take());
+        drop(self);
+        Self::start_telling(cx, signals, workers, jobs, told)
+    }
+
+    fn start_telling(
+        cx: &AgentCx<'_>,
+        signals: &Signals,
+        workers: &Workers,
+        jobs: impl FnOnce() -> Jobs + Send + 'static,
+        (telling, told): (UnboundedSender<String>, Option<UnboundedReceiver<String>>),
+    ) -> Option<Self> {
+        let (stopped, stop) = UnixStream::pair().ok()?;
         let (ended, over) = channel();
-        let runner =
-            Runner { program, profile: cx.profile.name, place, talk: Talk::Nowhere, patience: GOODBYE / 2 };
-        let waiting = bell.clone();
-        let worker = move || {
+        let (env, profile) = (cx.app.env.clone(), cx.profile.name);
+        let first_job = move || {
+            let Jobs { place, marker } = jobs();
+            let mut bell = Bell::new(stopped, marker);
+            let program = env.executable().ok()?;
+            let runner = Runner { program, profile, place, talk: Talk::Nowhere, patience: LAST_WORDS };
+            bell.first_note().then_some((runner, bell))
+        };
+        let tell = telling.clone();
+        let work = move |(runner, mut bell): (Runner, Bell)| {
             let _ended: Sender<()> = ended;
-            runner.work(&mut locked(&bell), &told);
+            runner.work(&mut bell, &tell);
         };
         // A thread that cannot be started is a chat without a schedule; `schedule run` says what is due.
-        let started = workers.spawn_if_due(WORKER, move || first_job(&mut locked(&waiting)), worker);
-        matches!(started, Ok(Some(_))).then_some(Self { stop: Some(stop), over, told: Some(telling) })
+        workers.spawn_if_due(WORKER, first_job, work).ok()??;
+        let running = Arc::new(Mutex::new(Some(Running { stop, over })));
+        let ends = running.clone();
+        signals.before_death(move || stop_worker(&ends));
+        Some(Self { running, telling, told })
     }
 }
 
 impl Drop for Scheduler {
     fn drop(&mut self) {
-        self.stop = None;
-        let _ = self.over.recv_timeout(GOODBYE);
+        stop_worker(&self.running);
     }
 }
 
-fn locked(bell: &Mutex<Bell>) -> MutexGuard<'_, Bell> {
-    bell.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits for the first job of the project; returns whether there is one.
-fn first_job(bell: &mut Bell) -> bool {
-    loop {
-        if bell.noted() {
-            return true;
-        }
-        if bell.wait(None) == Woken::Stopped {
-            return false;
-        }
+/// Stops the worker, and waits until it has ended its run. Whoever comes second waits for that, too.
+fn stop_worker(running: &Mutex<Option<Running>>) {
+    let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(Running { stop, over }) = running.take() {
+        drop(stop);
+        let _ = over.recv_timeout(GOODBYE);
     }
 }
 
@@ -118,7 +154,7 @@ impl Runner {
         let holder = format!("{}", std::process::id());
         let (mut said, mut held) = (false, false);
         loop {
-            let round = if bell.noted() { self.round(&holder, bell, told) } else { Ok(None) };
+            let round = if bell.noted() { self.round(&holder, &mut held, bell, told) } else { Ok(None) };
             let wait = match round {
                 Ok(wait) => {
                     said = false;
@@ -126,7 +162,6 @@ impl Runner {
                     if wait.is_none() && std::mem::take(&mut held) {
                         self.give_back(&holder);
                     }
-                    held |= wait.is_some();
                     wait
                 }
                 Err(error) => {
@@ -136,7 +171,7 @@ impl Runner {
                     Some(HEARTBEAT)
                 }
             };
-            if bell.wait(wait) == Woken::Stopped {
+            if bell.wait(wait) {
                 break;
             }
         }
@@ -146,16 +181,20 @@ impl Runner {
     }
 
     fn give_back(&self, holder: &str) {
-        if let Ok(mut store) = self.place.open() {
+        // A data folder that was removed meanwhile is not made again for this.
+        if self.place.database.exists()
+            && let Ok(mut store) = self.place.open()
+        {
             let _ = store.give_back(LEASE, holder, now());
         }
     }
 
     /// Runs what is due, if this process has the lease; returns how long to wait, `None` where no job will run. It is never longer than a heartbeat,
-    /// so that a clock that is set anew is noticed.
+    /// so that a clock that is set anew is noticed. `held` says whether the lease was had last, whatever fails behind that.
     fn round(
         &self,
         holder: &str,
+        held: &mut bool,
         bell: &Bell,
         told: &UnboundedSender<String>,
     ) -> Result<Option<Duration>, IndexError> {
@@ -163,7 +202,8 @@ impl Runner {
         if store.next_due()?.is_none() {
             return Ok(None);
         }
-        if !store.lease(LEASE, holder, now(), LEASE_SECONDS)? {
+        *held = store.lease(LEASE, holder, now(), LEASE_SECONDS)?;
+        if !*held {
             return Ok(Some(HEARTBEAT));
         }
         while let Some(claim) = store.claim(now())? {

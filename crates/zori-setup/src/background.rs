@@ -193,8 +193,11 @@ impl ProjectWorkers {
             }
             let (due, run) = (task.due, task.run);
             let (looking, working, pace) = (project.clone(), project.clone(), pace.clone());
-            let spawned =
-                self.workers.spawn_if_due(task.worker, move || due(&looking), move || run(&working, &pace));
+            let spawned = self.workers.spawn_if_due(
+                task.worker,
+                move || due(&looking).then_some(()),
+                move |()| run(&working, &pace),
+            );
             // Without a thread the work waits for the next turn.
             if let Ok(Some(thread)) = spawned {
                 state.running.push((task.worker.name, thread));

@@ -63,25 +63,25 @@ impl Workers {
         worker: Worker,
         work: impl FnOnce() + Send + 'static,
     ) -> io::Result<Option<JoinHandle<()>>> {
-        self.spawn_if_due(worker, || true, work)
+        self.spawn_if_due(worker, || Some(()), |()| work())
     }
 
     /// Does the same for a worker that has to look first whether there is anything to do, on its own thread. One that has nothing to do
     /// did not run, and leaves no span.
-    pub fn spawn_if_due(
+    pub fn spawn_if_due<T>(
         &self,
         worker: Worker,
-        due: impl FnOnce() -> bool + Send + 'static,
-        work: impl FnOnce() + Send + 'static,
+        due: impl FnOnce() -> Option<T> + Send + 'static,
+        work: impl FnOnce(T) + Send + 'static,
     ) -> io::Result<Option<JoinHandle<()>>> {
         if self.bare && worker.need == Need::UnlessBare {
             return Ok(None);
         }
         let span = Span { name: worker.name, log: self.log, trace: self.trace.clone() };
         let thread = std::thread::Builder::new().name(worker.name.to_owned()).spawn(move || {
-            if due() {
+            if let Some(found) = due() {
                 let _open = span.open();
-                work();
+                work(found);
             }
         })?;
         Ok(Some(thread))

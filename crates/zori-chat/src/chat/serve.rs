@@ -16,6 +16,7 @@ use crate::attachment::{self, Viewer};
 use crate::frontend;
 use crate::plain::{Advice, PlainSession};
 use crate::prompt_options::PromptOptions;
+use crate::scheduler::Scheduler;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::args::LowArgs;
 use zori_setup::settings::Settings;
@@ -49,7 +50,8 @@ pub fn serve(
     let prepared = wire_up::prepare(cx, session, &run, which)?;
     super::greet(cx, &prepared, &run);
     let workers = Workers::new(run.bare, &cx.app, cx.ui);
-    let scheduler = super::scheduler_of(cx, &workers, &prepared, &run);
+    let jobs = super::jobs::jobs(cx, &prepared, &run);
+    let scheduler = jobs.and_then(|jobs| Scheduler::start(cx, &signals, &workers, jobs));
     let client =
         Client::new(events.clone(), Lines::new(workers), cx.app.redactor(), run.bare, cx.terminal.stdin);
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {

@@ -231,7 +231,8 @@ pub fn one_turn(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Ex
     let schedule = prepared.host.settings.schedule.as_ref().filter(|schedule| schedule.always);
     let scheduler = schedule.and_then(|schedule| {
         let workers = Workers::new(run.bare, &cx.app, cx.ui);
-        Scheduler::start(cx, &workers, schedule.into())
+        let jobs = schedule.into();
+        Scheduler::start(cx, &signals, &workers, move || jobs)
     });
     let parts = wanted.clone();
     let parts = Box::new(move |cx: &AgentCx<'_>, settings: &SessionSettings| {

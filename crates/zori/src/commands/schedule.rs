@@ -22,7 +22,7 @@ use zori_setup::app::App;
 use zori_setup::args::LowArgs;
 use zori_setup::error::JOB_NOT_FOUND;
 use zori_setup::memory::unusable;
-use zori_setup::schedule::{local_zone, mark, unmark};
+use zori_setup::schedule::{local_zone, mark, may_run, unmark};
 use zori_setup::settings;
 
 const NAME_KIND: Kind = Kind::Name(Pattern::ALPHANUMERIC);
@@ -168,12 +168,16 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
             .hint(format!("`{} schedule rm {}` removes it", cx.program.name, job.name)));
     };
     // Open chats hear of it, too.
-    mark(&cx.app.data_dir()?, &place_of(cx)?.project)?;
+    let data_dir = cx.app.data_dir()?;
+    mark(&data_dir, &place_of(cx)?.project)?;
     let next = added.next_run.map(time).unwrap_or_default();
-    let text = format!(
-        "Added `{}`: next at {next}, in the mode {}. A chat in this project runs it then, or `{} schedule run`.",
-        added.name, added.mode, cx.program.name
-    );
+    let runner = format!("`{} schedule run`", cx.program.name);
+    // The tabs of a panel do not: it runs the jobs of the project it was opened in.
+    let runs = match data_dir.read_config().map_or(true, |config| may_run(&config)) {
+        true => format!("A chat opened in this project runs it then, or {runner}."),
+        false => format!("No chat runs it (`scheduler.enabled`), but {runner} does."),
+    };
+    let text = format!("Added `{}`: next at {next}, in the mode {}. {runs}", added.name, added.mode);
     Ok(Reply::changed(Effect::Created, row(&added)).text(text))
 }
 

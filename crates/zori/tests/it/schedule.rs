@@ -1,11 +1,17 @@
 //! Scheduled prompts: made, listed, run once, in the mode of whoever made them.
 
+use std::path::Path;
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use zori_index::{Database, NewJob, ProjectStore, When, database_path};
 use zori_testkit::env::TestEnv;
+use zori_testkit::pty::Size;
+use zori_testkit::reply::Reply;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::{anthropic, wait};
 
+use crate::screen_stage::Person;
 use crate::world::{with_model, world};
 
 #[test]
@@ -20,7 +26,7 @@ fn made_listed_and_removed() {
         world.run(&[&["schedule", "add", name, "--prompt", "look around"], more].concat())
     };
     insta::assert_snapshot!(add("dawn", &["--at", "2999-01-31T09:30", "--tz", "Europe/Berlin"]), @"
-    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat in this project runs it then, or `zori schedule run`.
+    Added `dawn`: next at 2999-01-31T08:30:00Z, in the mode yolo. A chat opened in this project runs it then, or `zori schedule run`.
     [exit status: 0]
     ");
     insta::assert_snapshot!(add("dawn", &["--cron", "0 9 * * *", "--tz", "UTC"]), @"
@@ -88,7 +94,7 @@ fn made_listed_and_removed() {
     let noted = || std::fs::read_dir(world.base().join("uses")).into_iter().flatten().count();
     assert_eq!(noted(), 1);
     insta::assert_snapshot!(add("dusk", &["--at", "2999-01-31T19:30", "--tz", "UTC"]), @"
-    Added `dusk`: next at 2999-01-31T19:30:00Z, in the mode yolo. A chat in this project runs it then, or `zori schedule run`.
+    Added `dusk`: next at 2999-01-31T19:30:00Z, in the mode yolo. A chat opened in this project runs it then, or `zori schedule run`.
     [exit status: 0]
     ");
     world.run(&["schedule", "rm", "dusk", "--yes"]).success();
@@ -98,6 +104,12 @@ fn made_listed_and_removed() {
     [exit status: 0]
     ");
     assert_eq!(noted(), 0, "no chat looks for jobs that there are not");
+    world.write(world.base().join("config.toml"), "[scheduler]\nenabled = false\n");
+    insta::assert_snapshot!(add("noon", &["--at", "2999-01-31T12:30", "--tz", "UTC"]), @"
+    Added `noon`: next at 2999-01-31T12:30:00Z, in the mode yolo. No chat runs it (`scheduler.enabled`), but `zori schedule run` does.
+    [exit status: 0]
+    ");
+    world.run(&["schedule", "rm", "noon", "--yes"]).success();
     insta::assert_snapshot!(world.run(&["schedule", "run"]), @"
     Nothing is due.
     [exit status: 0]
@@ -172,9 +184,17 @@ pub fn overdue(world: &TestEnv, mode: &str) {
 
 /// Makes a job that was due long ago, and notes it nowhere but in the database.
 fn due(world: &TestEnv, name: &str, prompt: &str, mode: &str) {
-    let root = world.work().canonicalize().expect("it is there");
+    due_in(world, &world.work(), name, prompt, mode);
+}
+
+fn store_of(world: &TestEnv, root: &Path) -> ProjectStore {
+    let root = root.canonicalize().expect("it is there");
     let database = Database::open(&database_path(world.base())).expect("it can be opened");
-    let mut store = ProjectStore::new(database, &root).expect("it can be used");
+    ProjectStore::new(database, &root).expect("it can be used")
+}
+
+fn due_in(world: &TestEnv, root: &Path, name: &str, prompt: &str, mode: &str) {
+    let mut store = store_of(world, root);
     let when = When::once("2020-01-31T09:30:00Z", "UTC", 0).expect("it is a time");
     let job = NewJob { name, when, prompt, created_by: "user", mode };
     store.add_job(&job, 0).expect("it can be added").expect("the name is free");
@@ -294,6 +314,96 @@ fn a_scheduled_prompt_in_events() {
     ");
 }
 
+/// SCH-6: a run ends with its chat, whatever kind of chat it is and whatever ends it; the job says so, and another chat can have the lease at once.
+#[test]
+fn a_run_ends_with_its_chat() {
+    for (args, signal) in [
+        (&["--json"][..], Signal::HUP),
+        (&["--json"], Signal::TERM),
+        (&["--plain"], Signal::HUP),
+        (&["--plain"], Signal::TERM),
+        (&[], Signal::HUP),
+        (&[], Signal::TERM),
+        (&["tui"], Signal::HUP),
+    ] {
+        let (world, model) = with_model([Reply::stall()]);
+        overdue(&world, "plan");
+        let send = |pid: u32| {
+            model.wait_for_requests(1);
+            let pid = Pid::from_raw(pid as i32).expect("a process has a number");
+            kill_process(pid, signal).expect("the chat is there");
+        };
+        if args == ["--json"] {
+            let chat = world.start(world.cmd(args), Stdin::Open, Stdout::Captured);
+            send(chat.pid());
+            chat.finish();
+        } else {
+            let mut pty = world.screen(args, Size::CLASSIC);
+            send(pty.pid());
+            pty.ended();
+        }
+        assert_eq!(status(&world), "ended with the runner", "{args:?} {signal:?}");
+        let mut store = store_of(&world, &world.work());
+        let free = store.lease("scheduler", "another", 0, 60).expect("it can be asked for");
+        assert!(free, "{args:?} {signal:?}");
+    }
+}
+
+/// SCH-6: a chat that goes on in another project runs the jobs of that one.
+#[test]
+fn a_chat_that_goes_elsewhere() {
+    let (world, model) = with_model([anthropic::text("Looked.")]);
+    let other = world.work().join("other");
+    std::fs::create_dir_all(other.join(".git")).expect("it can be made");
+    let mut person = Person::open(&world, &["--no-save"]);
+    let add = ["schedule", "add", "far", "--at", "2999-01-31T09:30", "--tz", "UTC", "-p", "later"];
+    assert!(world.cmd(&add).current_dir(&other).status().expect("it starts").success());
+    due_in(&world, &other, "late", "look", "plan");
+    person.says("/cd other").sees("The chat goes on in").sees("Scheduled job `late`: ok");
+    assert_eq!(model.count(), 1);
+    person.leaves();
+}
+
+/// SCH-10: somebody who types the words of a job later has typed them.
+#[test]
+fn the_words_of_a_job_typed_by_somebody() {
+    let (world, _model) =
+        with_model([anthropic::text("First."), anthropic::text("Second."), anthropic::text("Third.")]);
+    world.run(&["exec", "--scheduled", "late", "-p", "look"]).success();
+    world.run(&["exec", "-c", "-p", "look"]).success();
+    world.run(&["exec", "-c", "--scheduled", "later", "-p", "look"]).success();
+    let mut person = Person::open(&world, &["-c"]);
+    person.sees("Third.");
+    let rows = person.rows();
+    let at = rows.iter().position(|row| row.contains("typed by nobody")).expect("it is said");
+    let said: Vec<_> =
+        rows[at..].iter().map(|row| row.trim()).filter(|row| !row.is_empty()).take(8).collect();
+    insta::assert_snapshot!(said.join("\n"), @"
+    · Sent by the scheduled job `late`, typed by nobody:
+    › look
+    First.
+    › look
+    Second.
+    · Sent by the scheduled job `later`, typed by nobody:
+    › look
+    Third.
+    ");
+    person.leaves();
+}
+
+/// A data folder that is removed under a chat is not made again for the lease.
+#[test]
+fn a_data_folder_that_goes_under_a_chat() {
+    let (world, _model) = with_model([anthropic::text("Looked.")]);
+    overdue(&world, "plan");
+    let mut chat = world.start(world.cmd(&["--json", "--no-save"]), Stdin::Open, Stdout::Captured);
+    wait::until("the job to be over", || status(&world) == "ok");
+    std::fs::rename(world.base(), world.tmp().join("gone")).expect("it can be moved");
+    chat.close_stdin();
+    chat.finish();
+    assert!(!database_path(world.base()).exists());
+}
+
 /// FR-001, SCH-6: with `--bare`, and with the setting, nothing runs and the job is still due; a run of one prompt has none unless it is configured.
 #[test]
 fn where_nothing_is_run() {
@@ -328,7 +438,7 @@ fn from_the_chat() {
         said,
         [
             "No jobs are scheduled in this project.",
-            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat in this project runs it then, or `zori schedule run`.",
+            "Added `dawn`: next at 2999-01-31T09:30:00Z, in the mode plan. A chat opened in this project runs it then, or `zori schedule run`.",
             "dawn  once (UTC)  next 2999-01-31T09:30:00Z\n  mode plan, made by user\n  look around",
             "Removed `dawn`",
             "`/schedule fly`: it takes `add`, `list`, `show` or `rm`",
