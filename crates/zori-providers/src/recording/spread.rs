@@ -375,16 +375,18 @@ mod tests {
     /// Ends of lines that `text/event-stream` knows.
     #[test]
     fn every_end_of_a_line() {
+        let (begin, rest) = KEY.split_at(5);
+        let lines = event(0, begin) + &event(0, rest) + &event(0, ".");
         for end in ["\n", "\r\n", "\r"] {
-            let mut spread = spread();
-            let (begin, rest) = KEY.split_at(5);
-            let stream = (event(0, begin) + &event(0, rest) + &event(0, ".")).replace('\n', end);
-            let mut out = Vec::new();
-            for byte in stream.as_bytes() {
-                out.extend(spread.push(&[*byte]));
+            let stream = lines.replace('\n', end);
+            for size in [1, 7, stream.len()] {
+                let mut spread = spread();
+                let pieces = stream.as_bytes().chunks(size);
+                let out: Vec<u8> = pieces.flat_map(|piece| spread.push(piece)).collect();
+                let written = String::from_utf8(out).unwrap().replace(end, "\n");
+                let clean = event(0, REDACTED) + &event(0, "") + &event(0, ".");
+                assert_eq!(written, clean, "{end:?}, {size} bytes at a time");
             }
-            let written = String::from_utf8(out).unwrap().replace(end, "\n");
-            assert_eq!(written, event(0, REDACTED) + &event(0, "") + &event(0, "."), "{end:?}");
         }
     }
 
