@@ -1,5 +1,8 @@
 //! What undo costs (`docs/contracts/undo.md`): the first look at clean repositories of 5,000, 50,000 and 300,000 files, what a
 //! captured call takes, and putting files back.
+//!
+//! The repositories are packed, as those that were cloned and those that git tends to are. Of one that is not, each object is a link more in the
+//! store (UNDO-8): that is a row of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,6 +23,7 @@ use zori_undo::rewind::{Goal, Request, RewindContext, rewind};
 use zori_undo::store::Parents;
 
 use super::area::{Bench, RUNS};
+use super::count;
 use super::figure::{Amount, Bar, Figure, median, ms};
 use super::run::in_ms;
 
@@ -55,6 +59,9 @@ const SIZES: &[Size] = &[
 
 const FILES_EACH: usize = 10;
 
+/// How long the first look may take for each object that is in no pack (UNDO-8), in milliseconds.
+const LINK: f64 = 0.026;
+
 /// Measures all of it.
 pub fn undo(_: &Bench) -> Result<Vec<Figure>> {
     measure(SIZES, [100, 1_000], RUNS)
@@ -64,20 +71,33 @@ pub fn undo(_: &Bench) -> Result<Vec<Figure>> {
 fn measure(sizes: &[Size], restored: [usize; 2], runs: usize) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for (at, size) in sizes.iter().enumerate() {
-        let project = Project::grow(size.files, true, runs)?;
+        let project = Project::grow(size.files, Git::Packed, runs)?;
         figures.extend(project.first_look(size, at == sizes.len() - 1)?);
         if at == 0 {
             figures.extend(project.steps()?);
             figures.extend(project.restores(restored)?);
         }
     }
-    let plain = Project::grow(sizes[0].files, false, runs)?;
-    figures.push(under("undo: first look, 5,000 files without git", plain.baseline(runs.min(7))?.0, 400.0));
+    let first = &sizes[0];
+    let loose = Project::grow(first.files, Git::Loose, runs)?.baseline(runs.min(7))?.0;
+    let limit = first.baseline.1 + first.files as f64 * LINK;
+    figures.push(under("undo: first look, 5,000 files and objects in no pack", loose, limit));
+    let plain = Project::grow(first.files, Git::None, runs)?.baseline(runs.min(7))?.0;
+    figures.push(under("undo: first look, 5,000 files without git", plain, 400.0));
     Ok(figures)
 }
 
 fn under(name: &'static str, value: f64, limit: f64) -> Figure {
     Figure { name, measured: ms(value), floor: None, bar: Bar::Under(limit) }
+}
+
+/// How git knows of a project.
+#[derive(Clone, Copy, PartialEq)]
+enum Git {
+    None,
+    /// Each file is an object of its own, as after the first commit.
+    Loose,
+    Packed,
 }
 
 /// A folder with files, of which git knows or not.
@@ -90,7 +110,7 @@ struct Project {
 }
 
 impl Project {
-    fn grow(files: usize, git: bool, runs: usize) -> Result<Self> {
+    fn grow(files: usize, git: Git, runs: usize) -> Result<Self> {
         let folder = TempDir::new()?;
         let root = folder.path().canonicalize()?.join("work");
         for at in 0..files / FILES_EACH {
@@ -109,12 +129,15 @@ impl Project {
             Ok(())
         };
         match git {
-            true => {
+            Git::None => fs::create_dir(root.join(".git"))?,
+            Git::Loose | Git::Packed => {
                 run(&["init", "-q"])?;
                 run(&["add", "-A"])?;
                 run(&["commit", "-qm", "all"])?;
             }
-            false => fs::create_dir(root.join(".git"))?,
+        }
+        if git == Git::Packed {
+            run(&["repack", "-adq"])?;
         }
         Ok(Self { folder, root, files, runs })
     }
@@ -157,9 +180,9 @@ impl Project {
         for _ in 0..looks {
             drop(last.take());
             let capture = self.capture(true)?;
-            let before = resident()?;
+            let before = count::held();
             times.push(begin(&capture, &self.command())?);
-            let taken = resident()?.saturating_sub(before) as f64;
+            let taken = (count::held() - before) as f64;
             capture.end(&self.command(), &[]);
             last = Some((capture, taken));
         }
@@ -283,13 +306,6 @@ fn source(at: usize) -> String {
     text
 }
 
-/// Returns how many bytes of memory this process has.
-fn resident() -> Result<u64> {
-    let statm = fs::read_to_string(Path::new("/proc/self/statm"))?;
-    let pages: u64 = statm.split(' ').nth(1).context("statm has fields")?.parse()?;
-    Ok(pages * 4096)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,6 +318,8 @@ mod tests {
         }
         let size = Size { files: 40, baseline: ("first look", 60.0), step: "step", looks: 1 };
         let figures = measure(&[size], [10, 20], 1).unwrap();
+        let memory = figures.iter().find(|figure| figure.name == "undo: memory per known file").unwrap();
+        assert!(memory.measured.value > 16.0, "{} bytes are less than a path", memory.measured.value);
         let names: Vec<_> = figures.iter().map(|figure| figure.name).collect();
         assert_eq!(
             names,
@@ -314,6 +332,7 @@ mod tests {
                 "undo: adds to a command without a watcher, 5,000 files",
                 "undo: puts 100 files back",
                 "undo: puts 1,000 files back",
+                "undo: first look, 5,000 files and objects in no pack",
                 "undo: first look, 5,000 files without git",
             ]
         );
