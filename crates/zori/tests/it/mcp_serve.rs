@@ -1,5 +1,7 @@
 //! `zori mcp serve`, as another agent sees it: its tools, whole turns, questions, and ends.
 
+use std::os::fd::OwnedFd;
+
 use serde_json::{Value, json};
 use zori_testkit::anthropic;
 use zori_testkit::env::TestEnv;
@@ -342,9 +344,11 @@ fn a_client_that_dies() {
     let sleep = call(2, "bash", json!({"command": "echo $$ > pids; exec sleep 600"}));
     let words: Vec<_> = hello(json!({})).into_iter().chain([sleep]).collect();
     let args = ["mcp", "serve", "--provider", "anthropic", "--permission-mode", "yolo"];
-    let mut run =
-        world.start(world.cmd(&args), Stdin::Bytes(lines(&words).into_bytes()), Stdout::ClosedAfter(100));
+    let (reader, writer) = std::io::pipe().unwrap();
+    let answers = Stdout::File(OwnedFd::from(writer).into());
+    let mut run = world.start(world.cmd(&args), Stdin::Bytes(lines(&words).into_bytes()), answers);
     run.wait_until("the command starts", |_| pids(&world).is_some_and(|pids| !pids.is_empty()));
+    drop(reader);
     assert_eq!(run.finish().code(), Some(1));
     wait_until_gone(&pids(&world).unwrap());
 }
