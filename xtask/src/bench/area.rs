@@ -33,8 +33,9 @@ const FLAT: f64 = 1.25;
 /// and this is what two medians of the same thing differ by on a busy machine.
 const EDIT: f64 = 1.25;
 
-/// How many pointers the loader may have to write before the program begins (DECISIONS 55).
-const MAX_RELOCATIONS: f64 = 30_000.0;
+/// How many pointers the loader may have to write before the program begins. What they cost is in the bar of a start (DECISIONS 55); this one is to
+/// show a table that brings thousands.
+const MAX_RELOCATIONS: f64 = 47_000.0;
 
 const PROMPT: &str = "Do as you are told, then stop.";
 

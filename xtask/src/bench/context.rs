@@ -32,9 +32,10 @@ pub fn context(bench: &Bench) -> Result<Vec<Figure>> {
     let usual = ContextSettings::new(root.clone());
     let all = ContextSettings { max_files: 2 * FILES, max_bytes: ROOM, ..usual.clone() };
     let mut figures = Vec::new();
-    for (settings, names) in [
-        (&usual, ["context over 50,000 files, default bounds", "the same, nothing changed"]),
-        (&all, ["context that names 50,000 files", "the same, nothing changed"]),
+    // Who has every file named has each looked at with every prompt (CB-3): nothing is known before that is done.
+    for (settings, names, unchanged) in [
+        (&usual, ["context over 50,000 files, default bounds", "the same, nothing changed"], 20.0),
+        (&all, ["context that names 50,000 files", "the same, each looked at again"], 250.0),
     ] {
         let (mut built, mut looked) = (Vec::new(), Vec::new());
         for round in 0..=ROUNDS {
@@ -61,7 +62,7 @@ pub fn context(bench: &Bench) -> Result<Vec<Figure>> {
             bar: Bar::Under(bar),
         };
         figures.push(figure(names[0], &built, 250.0));
-        figures.push(figure(names[1], &looked, 20.0));
+        figures.push(figure(names[1], &looked, unchanged));
     }
     figures.extend(program(bench, &root)?);
     figures.push(first_event(bench)?);
