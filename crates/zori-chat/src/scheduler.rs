@@ -92,7 +92,7 @@ impl Scheduler {
             let Jobs { place, marker } = jobs();
             let mut bell = Bell::new(stopped, marker);
             let program = env.executable().ok()?;
-            let runner = Runner { program, profile, place, talk: Talk::Nowhere, patience: LAST_WORDS };
+            let runner = Runner { program, profile, place, output: RunOutput::Nowhere, grace: LAST_WORDS };
             bell.first_note().then_some((runner, bell))
         };
         let tell = telling.clone();
@@ -126,7 +126,7 @@ fn stop_worker(running: &Mutex<Option<Running>>) {
 
 /// Where the output of a run goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Talk {
+pub enum RunOutput {
     /// To standard error.
     Stderr,
     /// Nowhere: a screen is there.
@@ -138,9 +138,9 @@ pub struct Runner {
     pub program: PathBuf,
     pub profile: &'static str,
     pub place: MemoryPlace,
-    pub talk: Talk,
+    pub output: RunOutput,
     /// How long a run that is asked to end may take.
-    pub patience: Duration,
+    pub grace: Duration,
 }
 
 /// What a run is waited for with: whether it is to end, after this long at most.
@@ -242,7 +242,7 @@ impl Runner {
                 Err(error) => return format!("not watched: {error}"),
             }
             if matches!(wait(), Waited::Stop) {
-                end(&mut child, self.patience);
+                end(&mut child, self.grace);
                 return "ended with the runner".to_owned();
             }
         }
@@ -250,12 +250,12 @@ impl Runner {
 
     fn spawn(&self, claim: &Claim) -> std::io::Result<Child> {
         let job = &claim.job;
-        let (out, err) = match self.talk {
-            Talk::Stderr => (Stdio::from(std::io::stderr()), Stdio::inherit()),
-            Talk::Nowhere => (Stdio::null(), Stdio::null()),
+        let (out, err) = match self.output {
+            RunOutput::Stderr => (Stdio::from(std::io::stderr()), Stdio::inherit()),
+            RunOutput::Nowhere => (Stdio::null(), Stdio::null()),
         };
         let mut run = Process::new(&self.program);
-        if self.talk == Talk::Nowhere {
+        if self.output == RunOutput::Nowhere {
             // Ctrl-C at the terminal is for the chat.
             run.process_group(0);
         }
@@ -271,9 +271,9 @@ impl Runner {
 }
 
 /// Asks a run to end, and waits a little for it. It ends what it started by itself.
-fn end(child: &mut Child, patience: Duration) {
+fn end(child: &mut Child, grace: Duration) {
     let _ = i32::try_from(child.id()).ok().and_then(Pid::from_raw).map(|pid| kill_process(pid, Signal::TERM));
-    let until = Instant::now() + patience;
+    let until = Instant::now() + grace;
     while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -30,7 +30,7 @@ pub mod reading;
 pub mod render;
 pub mod search;
 pub mod secret;
-pub mod tape;
+pub mod server_recording;
 pub mod temp_name;
 pub mod terminal;
 pub mod text;

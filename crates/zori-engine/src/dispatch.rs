@@ -6,9 +6,9 @@
 
 mod approve;
 mod asking;
+pub(crate) mod before_turn;
 mod capture;
 mod live;
-pub(crate) mod outside;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

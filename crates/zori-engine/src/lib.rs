@@ -35,7 +35,7 @@ mod turn;
 mod unusable_reply;
 pub mod user_shell;
 
-pub use dispatch::outside::OutsideQuestions;
+pub use dispatch::before_turn::PreTurnQuestions;
 
 #[cfg(test)]
 mod tests;

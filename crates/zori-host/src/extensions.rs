@@ -202,7 +202,7 @@ impl Session {
     ) -> Result<T, String> {
         let (mut notes, answers) = (Default::default(), self.answers());
         let (engine, events) = self.engine_and_events();
-        let mut questions = engine.questions_of(what);
+        let mut questions = engine.questions_before_turn(what);
         let mut work = std::pin::pin!(work(questions.asker()));
         let done = loop {
             tokio::select! {

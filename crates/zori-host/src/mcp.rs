@@ -10,7 +10,7 @@ use std::time::Duration;
 use zori_core::BoxFuture;
 use zori_core::confine::{Confine, Holding, ServiceAccess, ServiceNetwork};
 use zori_core::event::NoticeLevel;
-use zori_core::tape::Tape;
+use zori_core::server_recording::ServerRecording;
 use zori_core::transport::{HttpRequest, HttpResponse, Transport, TransportFailure};
 use zori_engine::engine::Engine;
 use zori_engine::system::SystemClock;
@@ -65,7 +65,7 @@ pub struct McpSettings {
     /// Whether a client may bring servers while the session runs.
     pub grows: bool,
     /// Whether servers over HTTP are recorded, or a recording speaks for them.
-    pub tape: Tape,
+    pub recording: ServerRecording,
 }
 
 /// Who fills in the forms of servers.
@@ -102,7 +102,7 @@ impl McpSettings {
             login: None,
             forms: FormAnswers::AsCalls,
             grows: false,
-            tape: Tape::Off,
+            recording: ServerRecording::Off,
         }
     }
 }
@@ -159,7 +159,7 @@ pub fn start_servers(
         login: mcp.login.clone(),
         budget: mcp.budget,
         first_wait: mcp.first_wait,
-        tape: mcp.tape.clone(),
+        recording: mcp.recording.clone(),
     };
     Some(McpServers::start(mcp.servers.clone(), parts))
 }

@@ -20,6 +20,7 @@ mod offers;
 mod peer;
 mod pins;
 mod prompt;
+mod recording;
 mod resource;
 mod schema_check;
 mod search;
@@ -28,7 +29,6 @@ mod servers;
 mod stdio;
 mod store;
 mod subscription;
-mod tape;
 mod tool;
 mod tool_list;
 

@@ -17,7 +17,7 @@ mod spread;
 
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
-use zori_core::tape::TapeEvent;
+use zori_core::server_recording::ConnectionEvent;
 use zori_core::transport::{Method, TransportFailure};
 
 use crate::quirks::ToolStyle;
@@ -49,7 +49,7 @@ pub struct ServerEvent {
     /// Which of the connections to it, from 1.
     pub connection: u32,
     /// What happened.
-    pub event: TapeEvent,
+    pub event: ConnectionEvent,
 }
 
 /// What a run was, as far as its requests depend on it.

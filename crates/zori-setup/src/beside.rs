@@ -27,10 +27,10 @@ pub struct Asker {
 }
 
 /// A question under way.
-pub type Asking<T> = Pin<Box<dyn Future<Output = Said<T>>>>;
+pub type Asking<T> = Pin<Box<dyn Future<Output = SideAnswer<T>>>>;
 
 /// What came of a question.
-pub struct Said<T> {
+pub struct SideAnswer<T> {
     /// What it was about.
     pub about: T,
     pub answer: Result<String, String>,
@@ -50,7 +50,7 @@ impl Asker {
         let asker = self.clone();
         Box::pin(async move {
             if let Some(why) = asker.ledger.as_ref().and_then(|ledger| ledger.refuses()) {
-                return Said { about, usage: Usage::NOTHING, answer: Err(why) };
+                return SideAnswer { about, usage: Usage::NOTHING, answer: Err(why) };
             }
             let request = HandoffRequest {
                 provider: &*asker.provider,
@@ -65,9 +65,9 @@ impl Asker {
             match request.send_within(limit, text).await {
                 Ok(answer) => {
                     let read = read(&answer.text).ok_or_else(|| "the model said nothing".to_owned());
-                    Said { about, usage: answer.usage, answer: read }
+                    SideAnswer { about, usage: answer.usage, answer: read }
                 }
-                Err(failure) => Said { about, usage: Usage::NOTHING, answer: Err(failure.message) },
+                Err(failure) => SideAnswer { about, usage: Usage::NOTHING, answer: Err(failure.message) },
             }
         })
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::secret::Secrets;
-use zori_core::tape::Tape;
+use zori_core::server_recording::ServerRecording;
 use zori_host::{ChildEnvironment, FormAnswers, McpSettings, TOOLS_BUDGET};
 use zori_mcp::client::config::{self, Source, Variables};
 use zori_mcp::client::{ReadServers, ServerConfig};
@@ -209,7 +209,7 @@ pub fn settings(
         login: Some(mcp_logins::parts(config, &app.env, secrets)),
         forms: FormAnswers::AsCalls,
         grows: false,
-        tape: Tape::Off,
+        recording: ServerRecording::Off,
     })
 }
 

@@ -16,7 +16,7 @@ use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
-use zori_core::tape::Tape;
+use zori_core::server_recording::ServerRecording;
 use zori_core::transport;
 use zori_host::settings::{
     AgentSettings, LimitSettings, PermissionSettings, RequestSettings, SessionSettings, StorageSettings,
@@ -431,7 +431,7 @@ impl Settings {
     /// Has the run written down in this file.
     fn recording(mut self, file: PathBuf) -> Self {
         let servers = Arc::new(ServerWriter::default());
-        self.session.mcp.tape = Tape::Recording(servers.clone());
+        self.session.mcp.recording = ServerRecording::Recording(servers.clone());
         self.run.recording_mode = RecordingMode::Record(file, servers);
         self
     }
@@ -472,8 +472,8 @@ impl Settings {
             waits,
         };
         self.session.model.tool_calls = tool_style;
-        self.session.mcp.tape =
-            Tape::Playing(Arc::new(ServerPlayer::new(servers, folders.clone(), strictness)));
+        self.session.mcp.recording =
+            ServerRecording::Replaying(Arc::new(ServerPlayer::new(servers, folders.clone(), strictness)));
         self.session.mcp.login = None;
         self.run.recording_mode = RecordingMode::Replay(traffic, folders, strictness);
         self.run.prompts = prompts;

@@ -15,7 +15,7 @@ use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::PathSnapshot;
-use zori_core::tape::Tape;
+use zori_core::server_recording::ServerRecording;
 use zori_core::tool::ToolCx;
 use zori_core::transport::Transport;
 use zori_host::SystemClock;
@@ -88,7 +88,7 @@ fn start(url: &str, context: &Value, folder: PathBuf) -> Result<Arc<McpServers>,
         login: Some(login),
         budget: 8192,
         first_wait: Duration::from_secs(10),
-        tape: Tape::Off,
+        recording: ServerRecording::Off,
     };
     Ok(McpServers::start(servers, parts))
 }

@@ -39,7 +39,7 @@ use super::tty;
 use crate::chat::slash::Report;
 use crate::recap;
 use zori_setup::asking::explanation;
-use zori_setup::beside::{Asking, Said};
+use zori_setup::beside::{Asking, SideAnswer};
 use zori_setup::config::{added_rule, set_key};
 use zori_setup::environment::Environment;
 use zori_setup::private_file;
@@ -68,10 +68,10 @@ pub struct Titling {
 pub enum Came {
     /// What an argument of a server's prompt may be.
     Completed(String, Vec<CompletedArgument>),
-    Answered(Said<String>),
+    Answered(SideAnswer<String>),
     /// A model has explained a call.
-    Explained(Said<CallId>),
-    Titled(Said<String>),
+    Explained(SideAnswer<CallId>),
+    Titled(SideAnswer<String>),
     Reported(Reported),
     Back(Back),
     /// What became of a scheduled job.
@@ -396,7 +396,7 @@ impl Outside {
     pub fn came(&mut self, display: &mut Display, came: Came) {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
-            Came::Explained(Said { about, answer, usage }) => {
+            Came::Explained(SideAnswer { about, answer, usage }) => {
                 self.used.push((None, usage));
                 let redact = |text: String| self.redactor.redact(&text).into_owned();
                 let words = answer.map(redact).map_err(redact);
@@ -443,7 +443,7 @@ impl Outside {
     }
 
     /// Shows what came of `/btw`.
-    fn answered(&mut self, display: &mut Display, answered: Said<String>) {
+    fn answered(&mut self, display: &mut Display, answered: SideAnswer<String>) {
         self.used.push((None, answered.usage));
         let transcript = &mut display.state.transcript;
         match answered.answer {

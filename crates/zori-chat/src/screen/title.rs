@@ -7,7 +7,7 @@ use std::time::Duration;
 use zori_core::message::{Block, Message, Role};
 use zori_core::outcome::Outcome;
 use zori_host::ModelGate;
-use zori_setup::beside::{Asker, Said};
+use zori_setup::beside::{Asker, SideAnswer};
 
 use super::outside::{Outside, Titling};
 use super::{Display, Screen};
@@ -47,7 +47,7 @@ impl Screen<'_, '_> {
 
 impl Outside {
     /// Takes the title, unless the session has got another one or is another one by now.
-    pub(super) fn titled(&mut self, display: &mut Display, answered: Said<String>) {
+    pub(super) fn titled(&mut self, display: &mut Display, answered: SideAnswer<String>) {
         let Some(Titling { session, before, model }) = self.titling.take() else { return };
         self.used.push((Some(model), answered.usage));
         let Ok(title) = answered.answer else { return };

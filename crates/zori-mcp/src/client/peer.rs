@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use zori_core::transport::Headers;
 
-use super::tape::Tap;
+use super::recording::ConnectionRecorder;
 
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Progressed {
 
 /// What a server told or asked without being asked.
 #[derive(Debug)]
-pub enum Said {
+pub enum ServerMessage {
     /// Its tools are others now.
     ToolsChanged,
     /// Its resources are others now.
@@ -98,7 +98,7 @@ pub struct Peer {
     outgoing: mpsc::UnboundedSender<Outgoing>,
     state: Mutex<State>,
     next: AtomicU64,
-    said: mpsc::UnboundedSender<Said>,
+    said: mpsc::UnboundedSender<ServerMessage>,
     closed: watch::Sender<bool>,
     /// Whether the server has said that it tells of changes.
     subscribed: watch::Sender<bool>,
@@ -107,15 +107,15 @@ pub struct Peer {
     /// Whether the server was told that it may ask the user.
     pub may_elicit: bool,
     /// Writes down what is said, where a run is recorded.
-    tap: Option<Tap>,
+    recorder: Option<ConnectionRecorder>,
 }
 
 impl Peer {
     /// Makes one end, with the queue of what is to be sent and that of what the server says by itself.
     pub fn new(
         may_elicit: bool,
-        tap: Option<Tap>,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Outgoing>, mpsc::UnboundedReceiver<Said>) {
+        recorder: Option<ConnectionRecorder>,
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Outgoing>, mpsc::UnboundedReceiver<ServerMessage>) {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let (said, heard) = mpsc::unbounded_channel();
         let peer = Self {
@@ -127,7 +127,7 @@ impl Peer {
             subscribed: watch::Sender::new(false),
             meta: Mutex::default(),
             may_elicit,
-            tap,
+            recorder,
         };
         (Arc::new(peer), queue, heard)
     }
@@ -195,7 +195,7 @@ impl Peer {
     }
 
     fn send(&self, sent: Outgoing) {
-        self.tap.iter().for_each(|tap| tap.sent(&sent.message));
+        self.recorder.iter().for_each(|recorder| recorder.sent(&sent.message));
         let _ = self.outgoing.send(sent);
     }
 
@@ -210,7 +210,7 @@ impl Peer {
             several.into_iter().for_each(|message| self.receive(message));
             return;
         }
-        self.tap.iter().for_each(|tap| tap.received(&message));
+        self.recorder.iter().for_each(|recorder| recorder.received(&message));
         let (method, id) = (message["method"].as_str(), &message["id"]);
         match (method, id) {
             (None, Value::Number(id)) => {
@@ -228,7 +228,7 @@ impl Peer {
             (None, _) => {}
             (Some("ping"), id) if !id.is_null() => self.answer(id, json!({})),
             (Some("elicitation/create"), id) if !id.is_null() && self.may_elicit => {
-                let elicit = Said::Elicit { id: id.clone(), params: message["params"].clone() };
+                let elicit = ServerMessage::Elicit { id: id.clone(), params: message["params"].clone() };
                 let _ = self.said.send(elicit);
             }
             (Some(method), id) if !id.is_null() => {
@@ -243,17 +243,17 @@ impl Peer {
                 }
             }
             (Some("notifications/tools/list_changed"), _) => {
-                let _ = self.said.send(Said::ToolsChanged);
+                let _ = self.said.send(ServerMessage::ToolsChanged);
             }
             (Some("notifications/resources/list_changed"), _) => {
-                let _ = self.said.send(Said::ResourcesChanged);
+                let _ = self.said.send(ServerMessage::ResourcesChanged);
             }
             (Some("notifications/prompts/list_changed"), _) => {
-                let _ = self.said.send(Said::PromptsChanged);
+                let _ = self.said.send(ServerMessage::PromptsChanged);
             }
             (Some("notifications/subscriptions/acknowledged"), _) => {
                 self.subscribed.send_replace(true);
-                let _ = self.said.send(Said::Subscribed);
+                let _ = self.said.send(ServerMessage::Subscribed);
             }
             (Some("notifications/message"), _) => {
                 let params = &message["params"];
@@ -262,7 +262,7 @@ impl Peer {
                     Value::String(text) => text.clone(),
                     other => other.to_string(),
                 };
-                let _ = self.said.send(Said::Log(format!("{level}: {data}")));
+                let _ = self.said.send(ServerMessage::Log(format!("{level}: {data}")));
             }
             (Some(_), _) => {}
         }
@@ -272,7 +272,7 @@ impl Peer {
     pub fn fail(&self, id: u64, why: RpcFailure) {
         let waiting = self.lock().waiting.remove(&id);
         if let Some(waiting) = waiting {
-            self.tap.iter().for_each(|tap| tap.failed(id, &why));
+            self.recorder.iter().for_each(|recorder| recorder.failed(id, &why));
             let _ = waiting.reply.send(Err(why));
         }
     }
@@ -280,7 +280,7 @@ impl Peer {
     /// Ends it: whoever waits learns why, and so does whoever calls later.
     pub fn close(&self, why: RpcFailure) {
         if !self.is_closed() {
-            self.tap.iter().for_each(|tap| tap.closed(&why));
+            self.recorder.iter().for_each(|recorder| recorder.closed(&why));
         }
         self.end(why);
     }

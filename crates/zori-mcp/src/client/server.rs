@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use zori_core::BoxFuture;
-use zori_core::tape::Tape;
+use zori_core::server_recording::ServerRecording;
 use zori_core::tool::AskUser;
 
 use super::audit::ServerRecord;
@@ -19,14 +19,14 @@ use super::elicitation;
 use super::handshake::{self, Opening, ServerFacts, ToolList};
 use super::log::ServerLog;
 use super::oauth::bearer::Bearer;
-use super::peer::{Peer, RpcFailure, Said};
+use super::peer::{Peer, RpcFailure, ServerMessage};
 use super::prompt::{self, ListedPrompt};
+use super::recording::ConnectionRecorder;
 use super::resource::{self, ListedResource};
 use super::servers::Shared;
 use super::stdio;
 use super::store::CachedList;
 use super::subscription;
-use super::tape::Tap;
 use super::tool_list::ListedTool;
 
 /// So long after the last notice the tools are listed again.
@@ -114,7 +114,7 @@ impl Server {
     pub(super) fn new(config: ServerConfig, shared: &Shared) -> (Arc<Self>, mpsc::UnboundedReceiver<Order>) {
         let identity = config.identity();
         // What a recording depends on is in it.
-        let counts = config.enabled && config.broken.is_none() && !shared.is_taped(&config);
+        let counts = config.enabled && config.broken.is_none() && !shared.has_recording(&config);
         let kept = counts.then(|| shared.lists.get(&identity)).flatten();
         let listed = kept.is_some();
         let CachedList { tools, instructions, resources, prompts, .. } = kept.unwrap_or_default();
@@ -151,7 +151,7 @@ impl Server {
     fn opening(&self, shared: &Shared) -> Opening {
         match &self.config.way {
             Way::Stdio { .. } | Way::Http { sse: true, .. } => Opening::Initialize,
-            Way::Http { .. } if shared.is_taped(&self.config) => Opening::Discover,
+            Way::Http { .. } if shared.has_recording(&self.config) => Opening::Discover,
             Way::Http { .. } => shared.known.get(&self.identity).opening.unwrap_or(Opening::Discover),
         }
     }
@@ -199,7 +199,7 @@ impl Server {
 /// A connection under way.
 struct Connection {
     peer: Arc<Peer>,
-    heard: mpsc::UnboundedReceiver<Said>,
+    heard: mpsc::UnboundedReceiver<ServerMessage>,
     carried: JoinHandle<()>,
     stop: watch::Sender<bool>,
 }
@@ -349,7 +349,7 @@ async fn one_life(
             Some(listening) => listening.stands(&connection.peer).await,
             None => false,
         };
-        if over_http && !shared.is_played(&server.config) {
+        if over_http && !shared.is_replayed(&server.config) {
             shared.known.change(&server.identity, |known| known.opening = Some(greeting.opening));
         }
         let (listed, resources, prompts) = tokio::join!(
@@ -402,17 +402,17 @@ async fn one_life(
                 break Next::Restart(why.words());
             }
             Some(said) = connection.heard.recv() => match said {
-                said @ (Said::ToolsChanged | Said::ResourcesChanged | Said::PromptsChanged) => {
+                said @ (ServerMessage::ToolsChanged | ServerMessage::ResourcesChanged | ServerMessage::PromptsChanged) => {
                     changed.note(&said);
                     relist = Some(Instant::now() + RELIST_AFTER);
                 }
                 // What was said while nobody listened is lost; the first time it stood before anything was listed.
-                Said::Subscribed => if let Some(listening) = listening.as_ref().filter(|_| !std::mem::take(&mut stands)) {
+                ServerMessage::Subscribed => if let Some(listening) = listening.as_ref().filter(|_| !std::mem::take(&mut stands)) {
                     changed = listening.missed();
                     relist = Some(Instant::now() + RELIST_AFTER);
                 },
-                Said::Log(line) => log.line(&line),
-                Said::Elicit { id, params } => {
+                ServerMessage::Log(line) => log.line(&line),
+                ServerMessage::Elicit { id, params } => {
                     elicitation::page(&server.config, &params).iter().for_each(|why| log.line(why));
                     elicit(server, shared, &connection.peer, id, params);
                 }
@@ -467,10 +467,10 @@ struct Changes {
 }
 
 impl Changes {
-    fn note(&mut self, said: &Said) {
+    fn note(&mut self, said: &ServerMessage) {
         match said {
-            Said::ResourcesChanged => self.resources = true,
-            Said::PromptsChanged => self.prompts = true,
+            ServerMessage::ResourcesChanged => self.resources = true,
+            ServerMessage::PromptsChanged => self.prompts = true,
             _ => self.tools = true,
         }
     }
@@ -502,7 +502,7 @@ async fn list_if<T>(wanted: bool, list: impl Future<Output = Vec<T>>) -> Vec<T> 
 
 /// Takes over what a server has, and keeps it for the next time.
 fn keep(server: &Server, shared: &Shared, list: CachedList, facts: ServerFacts, peer: Option<&Arc<Peer>>) {
-    if !shared.is_played(&server.config) {
+    if !shared.is_replayed(&server.config) {
         shared.lists.keep(&server.identity, list.clone());
     }
     let CachedList { tools, resources, prompts, .. } = list;
@@ -529,19 +529,21 @@ fn open(server: &Arc<Server>, shared: &Arc<Shared>, log: &ServerLog) -> Result<C
     let begun = format!("{}, {}", config.source.as_str(), config.kind());
     (shared.parts.audit)(&ServerRecord { server: &config.name, action: "start", summary: &begun })?;
     let (stop, stopped) = watch::channel(false);
-    let tap = match (&config.way, &shared.parts.tape) {
-        (Way::Http { .. }, Tape::Recording(tape)) => Some(Tap::new(tape.clone(), &config.name)),
+    let recorder = match (&config.way, &shared.parts.recording) {
+        (Way::Http { .. }, ServerRecording::Recording(recording)) => {
+            Some(ConnectionRecorder::new(recording.clone(), &config.name))
+        }
         _ => None,
     };
-    let (peer, queue, heard) = Peer::new(may_elicit, tap);
-    let carried = match (&config.way, &shared.parts.tape) {
+    let (peer, queue, heard) = Peer::new(may_elicit, recorder);
+    let carried = match (&config.way, &shared.parts.recording) {
         (Way::Stdio { .. }, _) => {
             let launched = shared.parts.launch.launch(config)?;
             tokio::spawn(stdio::carry(launched, peer.clone(), queue, log.clone(), stopped))
         }
-        (Way::Http { .. }, Tape::Playing(tape)) => {
-            let played = tape.connect(&config.name).ok_or("the recording has nothing more of it")?;
-            tokio::spawn(super::tape::play(played, peer.clone(), queue, stopped))
+        (Way::Http { .. }, ServerRecording::Replaying(recording)) => {
+            let played = recording.connect(&config.name).ok_or("the recording has nothing more of it")?;
+            tokio::spawn(super::recording::play(played, peer.clone(), queue, stopped))
         }
         (Way::Http { .. }, _) => {
             let transport = shared.parts.transport.clone().ok_or("there is no network here")?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use zori_core::tape::Tape;
+use zori_core::server_recording::ServerRecording;
 use zori_core::time::Clock;
 use zori_core::transport::Transport;
 
@@ -56,7 +56,7 @@ pub struct McpParts {
     /// So long the first request waits for servers whose tools are not known.
     pub first_wait: Duration,
     /// Whether servers over HTTP are recorded, or played.
-    pub tape: Tape,
+    pub recording: ServerRecording,
 }
 
 /// What all servers share.
@@ -81,13 +81,14 @@ impl Shared {
     }
 
     /// Returns whether what a server says is in a recording, or comes from one: nothing else may count then.
-    pub(super) fn is_taped(&self, server: &ServerConfig) -> bool {
-        matches!(server.way, Way::Http { .. }) && !matches!(self.parts.tape, Tape::Off)
+    pub(super) fn has_recording(&self, server: &ServerConfig) -> bool {
+        matches!(server.way, Way::Http { .. }) && !matches!(self.parts.recording, ServerRecording::Off)
     }
 
     /// Returns whether a recording speaks for a server: what it says is kept nowhere, and approves nothing.
-    pub(super) fn is_played(&self, server: &ServerConfig) -> bool {
-        matches!(server.way, Way::Http { .. }) && matches!(self.parts.tape, Tape::Playing(_))
+    pub(super) fn is_replayed(&self, server: &ServerConfig) -> bool {
+        matches!(server.way, Way::Http { .. })
+            && matches!(self.parts.recording, ServerRecording::Replaying(_))
     }
 
     /// Returns whether nobody was warned of this yet.

@@ -87,7 +87,7 @@ impl McpTool {
         }
         if change == McpChange::None || cx.consent == Consent::Person {
             let (all, identity) = (self.server.now().tools, &self.server.identity);
-            let played = self.shared.is_played(&self.server.config);
+            let played = self.shared.is_replayed(&self.server.config);
             if !played && self.shared.pins.approve(identity, name, &tool, &all) {
                 self.shared.record(name, "pin", &tool.name);
             }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use zori_core::provider::{Delivery, Effort};
-use zori_core::tape::{TapeEvent, TapeFailure};
+use zori_core::server_recording::{ConnectionEvent, ConnectionFailure};
 use zori_core::transport::TransportFailure;
 
 use super::{Shape, Start, VERSION};
@@ -174,7 +174,7 @@ pub(super) struct Failed {
     why: Why,
 }
 
-impl From<Failed> for TapeEvent {
+impl From<Failed> for ConnectionEvent {
     fn from(Failed { id, why }: Failed) -> Self {
         Self::Failed(id, why.into())
     }
@@ -190,29 +190,29 @@ pub(super) struct Why {
     login: bool,
 }
 
-impl From<TapeEvent> for Happened {
-    fn from(event: TapeEvent) -> Self {
+impl From<ConnectionEvent> for Happened {
+    fn from(event: ConnectionEvent) -> Self {
         match event {
-            TapeEvent::Sent(message) => Self::Sent(message),
-            TapeEvent::Received(message) => Self::Received(message),
-            TapeEvent::Failed(id, why) => Self::Failed(Failed { id, why: why.into() }),
-            TapeEvent::Closed(why) => Self::Closed(why.into()),
+            ConnectionEvent::Sent(message) => Self::Sent(message),
+            ConnectionEvent::Received(message) => Self::Received(message),
+            ConnectionEvent::Failed(id, why) => Self::Failed(Failed { id, why: why.into() }),
+            ConnectionEvent::Closed(why) => Self::Closed(why.into()),
         }
     }
 }
 
-impl From<TapeFailure> for Why {
-    fn from(failure: TapeFailure) -> Self {
+impl From<ConnectionFailure> for Why {
+    fn from(failure: ConnectionFailure) -> Self {
         let (message, code, login) = match failure {
-            TapeFailure::Refused(code, message) => (message, Some(code), false),
-            TapeFailure::Gone(message) => (message, None, false),
-            TapeFailure::NeedsLogin(message) => (message, None, true),
+            ConnectionFailure::Refused(code, message) => (message, Some(code), false),
+            ConnectionFailure::Gone(message) => (message, None, false),
+            ConnectionFailure::NeedsLogin(message) => (message, None, true),
         };
         Self { message, code, login }
     }
 }
 
-impl From<Why> for TapeFailure {
+impl From<Why> for ConnectionFailure {
     fn from(why: Why) -> Self {
         match why {
             Why { message, code: Some(code), .. } => Self::Refused(code, message),

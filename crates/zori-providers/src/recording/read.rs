@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use zori_core::image::Image;
 use zori_core::input::Prompt;
-use zori_core::tape::TapeEvent;
+use zori_core::server_recording::ConnectionEvent;
 use zori_core::transport::{Method, TransportFailure};
 
 use super::line::{self, In};
@@ -60,9 +60,9 @@ impl Recording {
             let last = !text.ends_with('\n') && text.ends_with(line);
             match serde_json::from_str(line) {
                 Ok(In::Mcp { server, connection, sent, received, failed, closed }) => {
-                    let said = sent.map(TapeEvent::Sent).or(received.map(TapeEvent::Received));
-                    let ended = closed.map(|why| TapeEvent::Closed(why.into()));
-                    let event = said.or(failed.map(TapeEvent::from)).or(ended);
+                    let said = sent.map(ConnectionEvent::Sent).or(received.map(ConnectionEvent::Received));
+                    let ended = closed.map(|why| ConnectionEvent::Closed(why.into()));
+                    let event = said.or(failed.map(ConnectionEvent::from)).or(ended);
                     servers.extend(event.map(|event| ServerEvent { server, connection, event }));
                 }
                 Ok(line) => take(line, &mut prompts, &mut exchanges).map_err(wrong)?,

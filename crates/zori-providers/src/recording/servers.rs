@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use zori_core::tape::{PlayTape, PlayedConnection, TapeEvent, TapeFailure, WriteTape};
+use zori_core::server_recording::{
+    ConnectionEvent, ConnectionFailure, RecordServers, ReplayServers, ReplayedConnection,
+};
 
 use super::ServerEvent;
 use super::compare::{self, Difference};
@@ -43,7 +45,7 @@ impl ServerWriter {
     }
 }
 
-impl WriteTape for ServerWriter {
+impl RecordServers for ServerWriter {
     fn connect(&self, server: &str) -> u32 {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let number = state.connections.entry(server.to_owned()).or_default();
@@ -51,7 +53,7 @@ impl WriteTape for ServerWriter {
         *number
     }
 
-    fn write(&self, server: &str, connection: u32, event: TapeEvent) {
+    fn write(&self, server: &str, connection: u32, event: ConnectionEvent) {
         let happened = ServerEvent { server: server.to_owned(), connection, event };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &state.recorder {
@@ -64,7 +66,7 @@ impl WriteTape for ServerWriter {
 /// Answers in place of the servers of a recording.
 pub struct ServerPlayer {
     /// What is left, by server and number of connection.
-    connections: Mutex<BTreeMap<(String, u32), Vec<TapeEvent>>>,
+    connections: Mutex<BTreeMap<(String, u32), Vec<ConnectionEvent>>>,
     folders: Folders,
     strictness: Strictness,
 }
@@ -80,8 +82,8 @@ impl ServerPlayer {
     }
 }
 
-impl PlayTape for ServerPlayer {
-    fn connect(&self, server: &str) -> Option<Box<dyn PlayedConnection>> {
+impl ReplayServers for ServerPlayer {
+    fn connect(&self, server: &str) -> Option<Box<dyn ReplayedConnection>> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let first = connections.keys().find(|(name, _)| name == server)?.clone();
         let events = connections.remove(&first)?;
@@ -97,7 +99,7 @@ impl PlayTape for ServerPlayer {
 
 /// A recorded event.
 struct Recorded {
-    event: TapeEvent,
+    event: ConnectionEvent,
     /// Whether it has happened again.
     past: bool,
     is_request: bool,
@@ -109,7 +111,7 @@ struct Recorded {
 
 impl Recorded {
     /// Finds out which events of a connection answer which. A call that the recorded run gave up fails where it did.
-    fn all(events: Vec<TapeEvent>) -> Vec<Self> {
+    fn all(events: Vec<ConnectionEvent>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::with_capacity(events.len());
         let mut requests: BTreeMap<u64, usize> = BTreeMap::new();
         for event in events {
@@ -121,7 +123,7 @@ impl Recorded {
                 }
                 continue;
             }
-            if let TapeEvent::Sent(sent) = &event
+            if let ConnectionEvent::Sent(sent) = &event
                 && let Some(id) = request_id(sent)
             {
                 requests.insert(id, all.len());
@@ -131,10 +133,10 @@ impl Recorded {
             if let Some(id) = given_up
                 && let Some(&request) = requests.get(&id)
                 && all[request].answer.is_none()
-                && !matches!(&all[request].event, TapeEvent::Sent(sent) if sent["method"] == LISTENING)
+                && !matches!(&all[request].event, ConnectionEvent::Sent(sent) if sent["method"] == LISTENING)
             {
                 all[request].answer = Some(all.len());
-                let failed = TapeEvent::Failed(id, TapeFailure::Gone(GIVEN_UP.to_owned()));
+                let failed = ConnectionEvent::Failed(id, ConnectionFailure::Gone(GIVEN_UP.to_owned()));
                 all.push(Self { request: Some(request), ..failed.into() });
             }
         }
@@ -142,9 +144,9 @@ impl Recorded {
     }
 }
 
-impl From<TapeEvent> for Recorded {
-    fn from(event: TapeEvent) -> Self {
-        let is_request = matches!(&event, TapeEvent::Sent(sent) if request_id(sent).is_some());
+impl From<ConnectionEvent> for Recorded {
+    fn from(event: ConnectionEvent) -> Self {
+        let is_request = matches!(&event, ConnectionEvent::Sent(sent) if request_id(sent).is_some());
         Self { event, past: false, is_request, request: None, answer: None }
     }
 }
@@ -159,13 +161,13 @@ struct Connection {
     strictness: Strictness,
 }
 
-impl PlayedConnection for Connection {
-    fn sent(&mut self, message: &Value) -> Vec<TapeEvent> {
+impl ReplayedConnection for Connection {
+    fn sent(&mut self, message: &Value) -> Vec<ConnectionEvent> {
         let mut now = Vec::new();
         let present: Value =
             serde_json::from_str(&self.folders.moved(message.to_string().as_bytes())).unwrap_or_default();
         match (request_id(message), self.recorded(&present)) {
-            (Some(id), Err(why)) => now.push(TapeEvent::Failed(id, TapeFailure::Gone(why))),
+            (Some(id), Err(why)) => now.push(ConnectionEvent::Failed(id, ConnectionFailure::Gone(why))),
             // What is only told is not waited for.
             (None, Err(why)) if message.get("method").is_none() => self.refuse_answered(message, why),
             (None, Err(_)) => {}
@@ -186,7 +188,7 @@ impl Connection {
     fn recorded(&self, present: &Value) -> Result<usize, String> {
         let mut nearest = None;
         for (at, recorded) in self.events.iter().enumerate().filter(|(_, recorded)| !recorded.past) {
-            let TapeEvent::Sent(sent) = &recorded.event else { continue };
+            let ConnectionEvent::Sent(sent) = &recorded.event else { continue };
             let same_kind = match present.get("method") {
                 Some(method) => sent.get("method") == Some(method),
                 None => sent.get("method").is_none() && sent["id"] == present["id"],
@@ -222,17 +224,17 @@ impl Connection {
         if let Some(later) = asked
             && let Some(id) = answered_id(&later.event)
         {
-            later.event = TapeEvent::Failed(id, TapeFailure::Gone(why));
+            later.event = ConnectionEvent::Failed(id, ConnectionFailure::Gone(why));
         }
     }
 
     /// Returns what happens now, in the recorded order.
-    fn due(&mut self) -> Vec<TapeEvent> {
+    fn due(&mut self) -> Vec<ConnectionEvent> {
         let (mut due, mut before) = (Vec::new(), Before::default());
         let last_made = self.events.iter().rposition(|recorded| recorded.past && recorded.is_request);
         for at in 0..self.events.len() {
             let recorded = &self.events[at];
-            if matches!(recorded.event, TapeEvent::Sent(_)) {
+            if matches!(recorded.event, ConnectionEvent::Sent(_)) {
                 before.sent(at, recorded);
             } else if !recorded.past {
                 let is_due = match (answered_id(&recorded.event), recorded.request) {
@@ -258,16 +260,16 @@ impl Connection {
     /// Returns the id of the request that an event is.
     fn request_at(&self, at: usize) -> Option<u64> {
         match &self.events[at].event {
-            TapeEvent::Sent(sent) => request_id(sent),
+            ConnectionEvent::Sent(sent) => request_id(sent),
             _ => None,
         }
     }
 
     /// Returns an event with the ids that requests have now.
-    fn renumbered(&self, event: TapeEvent) -> TapeEvent {
+    fn renumbered(&self, event: ConnectionEvent) -> ConnectionEvent {
         let now = |id: &Value| id.as_u64().and_then(|id| self.ids.get(&id).copied());
         match event {
-            TapeEvent::Received(mut message) => {
+            ConnectionEvent::Received(mut message) => {
                 if message.get("method").is_none() {
                     if let Some(id) = now(&message["id"]) {
                         message["id"] = id.into();
@@ -275,9 +277,11 @@ impl Connection {
                 } else if let Some(id) = now(&message["params"]["progressToken"]) {
                     message["params"]["progressToken"] = id.into();
                 }
-                TapeEvent::Received(message)
+                ConnectionEvent::Received(message)
             }
-            TapeEvent::Failed(id, why) => TapeEvent::Failed(self.ids.get(&id).copied().unwrap_or(id), why),
+            ConnectionEvent::Failed(id, why) => {
+                ConnectionEvent::Failed(self.ids.get(&id).copied().unwrap_or(id), why)
+            }
             other => other,
         }
     }
@@ -335,26 +339,28 @@ fn request_id(message: &Value) -> Option<u64> {
 }
 
 /// Returns the id of the request that an event answers.
-fn answered_id(event: &TapeEvent) -> Option<u64> {
+fn answered_id(event: &ConnectionEvent) -> Option<u64> {
     match event {
-        TapeEvent::Received(message) if message.get("method").is_none() => message["id"].as_u64(),
-        TapeEvent::Failed(id, _) => Some(*id),
+        ConnectionEvent::Received(message) if message.get("method").is_none() => message["id"].as_u64(),
+        ConnectionEvent::Failed(id, _) => Some(*id),
         _ => None,
     }
 }
 
 /// Returns the id of the server's question that an event answers.
-fn form_answered(event: &TapeEvent) -> Option<&Value> {
+fn form_answered(event: &ConnectionEvent) -> Option<&Value> {
     match event {
-        TapeEvent::Sent(sent) if sent.get("method").is_none() => sent.get("id").filter(|id| !id.is_null()),
+        ConnectionEvent::Sent(sent) if sent.get("method").is_none() => {
+            sent.get("id").filter(|id| !id.is_null())
+        }
         _ => None,
     }
 }
 
 /// Returns the id of the request that the run gave up here, before its time was over.
-fn given_up_id(event: &TapeEvent) -> Option<u64> {
+fn given_up_id(event: &ConnectionEvent) -> Option<u64> {
     match event {
-        TapeEvent::Sent(sent) if sent["method"] == "notifications/cancelled" => {
+        ConnectionEvent::Sent(sent) if sent["method"] == "notifications/cancelled" => {
             let params = &sent["params"];
             params["requestId"].as_u64().filter(|_| params["reason"] != TIMED_OUT)
         }
@@ -369,9 +375,9 @@ mod tests {
     use super::*;
 
     fn connection(
-        events: impl IntoIterator<Item = TapeEvent>,
+        events: impl IntoIterator<Item = ConnectionEvent>,
         strictness: Strictness,
-    ) -> Box<dyn PlayedConnection> {
+    ) -> Box<dyn ReplayedConnection> {
         let event = |event| ServerEvent { server: "s".to_owned(), connection: 1, event };
         let folders = Folders { recorded: "/then".to_owned(), present: "/now".to_owned() };
         let player = ServerPlayer::new(events.into_iter().map(event).collect(), folders, strictness);
@@ -389,11 +395,11 @@ mod tests {
         json!({"jsonrpc": "2.0", "id": id, "result": text})
     }
 
-    fn gone(id: u64, why: &str) -> TapeEvent {
-        TapeEvent::Failed(id, TapeFailure::Gone(why.to_owned()))
+    fn gone(id: u64, why: &str) -> ConnectionEvent {
+        ConnectionEvent::Failed(id, ConnectionFailure::Gone(why.to_owned()))
     }
 
-    use TapeEvent::{Received, Sent};
+    use ConnectionEvent::{Received, Sent};
 
     /// Two calls that ran side by side are made in another order, with other ids.
     #[test]
@@ -457,11 +463,14 @@ mod tests {
         assert_eq!(played.sent(&list(6)), [Received(result(6, "two"))]);
         let why = r#"`tools/call` differs from the recording at `/name`: recorded `a`, now `b`"#;
         let mut played = connection(
-            [Sent(call(1, "a")), TapeEvent::Closed(TapeFailure::Gone("x".to_owned()))],
+            [Sent(call(1, "a")), ConnectionEvent::Closed(ConnectionFailure::Gone("x".to_owned()))],
             Strictness::Strict,
         );
         assert_eq!(played.sent(&call(1, "b")), [gone(1, why)]);
-        assert_eq!(played.sent(&call(2, "a")), [TapeEvent::Closed(TapeFailure::Gone("x".to_owned()))]);
+        assert_eq!(
+            played.sent(&call(2, "a")),
+            [ConnectionEvent::Closed(ConnectionFailure::Gone("x".to_owned()))]
+        );
     }
 
     /// A call that was interrupted fails at once, and what came too late for it is left out; one whose time was over waits again.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use zori_core::provider::{Delivery, Provider};
-use zori_core::tape::{TapeEvent, TapeFailure};
+use zori_core::server_recording::{ConnectionEvent, ConnectionFailure};
 use zori_core::transport::{
     HttpRequest, Method, Redirects, Timeouts, Transport, TransportFailure, named_headers,
 };
@@ -185,12 +185,12 @@ async fn numbers_that_are_secrets() {
     let (transport, recorder) = recorded_with(&tape, vec![Exchange::json("{}")], &known);
     let said =
         json!({"id": 1, "result": {"pin": 12345678, "n": 7, "12345678": "x 12345678", "all": [912345678]}});
-    let event = TapeEvent::Received(said);
+    let event = ConnectionEvent::Received(said);
     recorder.server(ServerEvent { server: "s".to_owned(), connection: 1, event });
     text(&*transport, post(r#"{"pin":12345678,"n":7}"#)).await;
     let recording = Recording::parse(&tape.text()).expect("each line is JSON");
     let clean = json!({"id": 1, "result": {"pin": "[REDACTED]", "n": 7, "[REDACTED]": "x [REDACTED]", "all": ["[REDACTED]"]}});
-    assert_eq!(recording.servers[0].event, TapeEvent::Received(clean));
+    assert_eq!(recording.servers[0].event, ConnectionEvent::Received(clean));
     assert_eq!(recording.traffic[0].body, json!({"pin": "[REDACTED]", "n": 7}));
     assert_eq!(text(&*player(&tape.text()), post(r#"{"pin":12345678,"n":7}"#)).await, "{}");
 }
@@ -206,7 +206,7 @@ async fn secrets_that_are_learnt_later() {
     known.add(&"renewed-token".into());
     recorder.prompt(&"renewed-token".into());
     text(&*transport, post(r#"{"a":"renewed-token"}"#)).await;
-    let event = TapeEvent::Sent(json!({"a": "renewed-token"}));
+    let event = ConnectionEvent::Sent(json!({"a": "renewed-token"}));
     recorder.server(ServerEvent { server: "s".to_owned(), connection: 1, event });
     let lines = tape.text();
     assert_eq!((lines.contains("renewed-"), lines.matches("[REDACTED]").count()), (false, 5), "{lines}");
@@ -351,7 +351,7 @@ fn what_is_no_recording() {
         |event: &str| format!("{{\"type\":\"mcp\",\"ms\":1,\"server\":\"s\",\"connection\":1,{event}}}");
     let newer =
         [first, &mcp(r#""paused":{"x":1}"#), &mcp(r#""closed":{"message":"gone","since":1}"#), ""].join("\n");
-    let closed = TapeEvent::Closed(TapeFailure::Gone("gone".to_owned()));
+    let closed = ConnectionEvent::Closed(ConnectionFailure::Gone("gone".to_owned()));
     assert_eq!(
         Recording::parse(&newer).unwrap().servers,
         [ServerEvent { server: "s".to_owned(), connection: 1, event: closed }]

@@ -18,7 +18,7 @@ use zori_contract::reply::Reply;
 use super::{open, read, time};
 use crate::commands::memory::{now, place_of};
 use crate::commands::{Context, example};
-use zori_chat::scheduler::{Runner, Talk, Waited};
+use zori_chat::scheduler::{RunOutput, Runner, Waited};
 use zori_setup::app::App;
 use zori_setup::memory::unusable;
 
@@ -82,8 +82,8 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                     program: executable(cx)?,
                     profile: cx.app.profile.name,
                     place: place_of(cx)?,
-                    talk: Talk::Stderr,
-                    patience: LAST_WORDS,
+                    output: RunOutput::Stderr,
+                    grace: LAST_WORDS,
                 };
                 let status = runner.perform(&claim, || match cx.cancel.wait(TICK) {
                     Ok(()) => Waited::GoOn,

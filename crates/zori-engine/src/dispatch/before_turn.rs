@@ -18,7 +18,7 @@ use crate::emitter::Emitter;
 use crate::engine::Engine;
 
 /// Puts questions to the user while no turn runs. Its events are those of an agent of their own.
-pub struct OutsideQuestions<S> {
+pub struct PreTurnQuestions<S> {
     emitter: Emitter<S>,
     call: CallId,
     /// What asks, as the user called it.
@@ -37,10 +37,10 @@ struct OpenQuestion {
 
 impl<S: Sink + 'static> Engine<S> {
     /// Returns what puts questions to the user before a turn. `what` asks.
-    pub fn questions_of(&self, what: String) -> OutsideQuestions<S> {
+    pub fn questions_before_turn(&self, what: String) -> PreTurnQuestions<S> {
         let registry = &self.shared.registry;
         let (asks, asked) = mpsc::unbounded_channel();
-        OutsideQuestions {
+        PreTurnQuestions {
             emitter: self.shared.emitter.of_agent(registry.number_agent(), None),
             call: registry.unique_call_id(&CallId::new("form")),
             what,
@@ -56,7 +56,7 @@ fn decision(verdict: Verdict) -> Decision {
     Decision::new(verdict, Class::Internal, "the server asks the user")
 }
 
-impl<S: Sink + 'static> OutsideQuestions<S> {
+impl<S: Sink + 'static> PreTurnQuestions<S> {
     /// Returns whom to ask.
     pub fn asker(&self) -> Arc<dyn AskUser> {
         let (call, queue) = (self.call.clone(), self.asks.clone());

@@ -6,32 +6,32 @@ use serde_json::Value;
 
 /// Whether what is said with servers is written down, or comes from a recording.
 #[derive(Clone, Default)]
-pub enum Tape {
+pub enum ServerRecording {
     /// Neither.
     #[default]
     Off,
     /// It is written down.
-    Recording(Arc<dyn WriteTape>),
+    Recording(Arc<dyn RecordServers>),
     /// Nobody is contacted: a recording answers.
-    Playing(Arc<dyn PlayTape>),
+    Replaying(Arc<dyn ReplayServers>),
 }
 
 /// Something that happened on a connection. Messages are those of JSON-RPC.
 #[derive(Clone, Debug, PartialEq)]
-pub enum TapeEvent {
+pub enum ConnectionEvent {
     /// A message went to the server.
     Sent(Value),
     /// A message came from it.
     Received(Value),
     /// The request of this id failed on its way.
-    Failed(u64, TapeFailure),
+    Failed(u64, ConnectionFailure),
     /// The connection ended, and not because the run did.
-    Closed(TapeFailure),
+    Closed(ConnectionFailure),
 }
 
 /// Why a request or a connection failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TapeFailure {
+pub enum ConnectionFailure {
     /// The server refused it, with a number.
     Refused(i64, String),
     /// The server cannot be reached.
@@ -41,22 +41,22 @@ pub enum TapeFailure {
 }
 
 /// Writes down what is said with servers.
-pub trait WriteTape: Send + Sync {
+pub trait RecordServers: Send + Sync {
     /// Begins a connection to a server, and returns its number: the first of that server is 1.
     fn connect(&self, server: &str) -> u32;
 
     /// Writes down what happened on a connection.
-    fn write(&self, server: &str, connection: u32, event: TapeEvent);
+    fn write(&self, server: &str, connection: u32, event: ConnectionEvent);
 }
 
 /// Answers in place of servers.
-pub trait PlayTape: Send + Sync {
+pub trait ReplayServers: Send + Sync {
     /// Begins a connection to a server; `None` where the recording has no more of them.
-    fn connect(&self, server: &str) -> Option<Box<dyn PlayedConnection>>;
+    fn connect(&self, server: &str) -> Option<Box<dyn ReplayedConnection>>;
 }
 
 /// A connection to a server that is not there.
-pub trait PlayedConnection: Send {
+pub trait ReplayedConnection: Send {
     /// Takes a message to the server, and returns what happens now.
-    fn sent(&mut self, message: &Value) -> Vec<TapeEvent>;
+    fn sent(&mut self, message: &Value) -> Vec<ConnectionEvent>;
 }
