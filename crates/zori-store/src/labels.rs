@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io;
 
 use zori_core::ids::SessionId;
 
@@ -67,11 +66,7 @@ impl SessionDir {
         // Those of sessions that are gone go with them.
         labels.retain(|id, _| SessionId::parse(id).is_ok_and(|id| self.file(&id).exists()));
         let text = serde_json::to_string_pretty(&labels).expect("a map of texts is JSON");
-        let temporary = self.path().join(format!("{name}.{}.tmp", std::process::id()));
-        let mut file =
-            fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        fs::rename(&temporary, self.path().join(name))
+        zori_atomic::replace_private(&self.path().join(name), text.as_bytes())
     }
 
     fn labels(&self, name: &str) -> BTreeMap<String, String> {

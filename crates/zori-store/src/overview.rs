@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -19,7 +18,6 @@ use zori_core::usage::Usage;
 use crate::dir::SessionDir;
 use crate::error::StoreError;
 use crate::lines::{self, Lines, MAX_LINE};
-use crate::lock::is_dead;
 
 /// Columns that a title may take (RSM-3), and a last prompt.
 const TITLE: usize = 48;
@@ -154,38 +152,8 @@ fn write_index<'a>(path: &Path, lines: impl Iterator<Item = &'a Known>) {
         }
         text.push(b'\n');
     }
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written =
-        private(&draft).and_then(|mut file| file.write_all(&text)).and_then(|()| fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    remove_left_over(path);
-}
-
-/// Removes drafts of runs that were killed.
-fn remove_left_over(index: &Path) {
-    let Some((folder, stem)) = index.parent().zip(index.file_stem().and_then(|stem| stem.to_str())) else {
-        return;
-    };
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let process = name.to_str().and_then(|name| {
-            name.strip_prefix(stem)?.strip_prefix('.')?.strip_suffix(".tmp")?.parse::<u32>().ok()
-        });
-        if process.is_some_and(|process| process != std::process::id() && is_dead(process)) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-/// Makes a file for the owner only: prompts are in it.
-fn private(path: &Path) -> std::io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    // Whoever cannot write it goes without.
+    let _ = zori_atomic::replace_private(path, &text);
 }
 
 /// Reads a session file; lines that cannot be read count for nothing.
@@ -317,21 +285,6 @@ mod tests {
             .iter()
             .map(|s| format!("{}: {} ({}, {:?})", s.id, s.title, s.messages, s.last_prompt))
             .collect()
-    }
-
-    /// What the index says holds until the file changes; damage costs time, never a session.
-    #[test]
-    fn drafts_of_killed_runs_go_with_the_next_index() {
-        let dir = tempfile::tempdir().unwrap();
-        // No process has such a number; the first one lives.
-        for name in ["index.4194305.tmp", "index.1.tmp", "index.x.tmp"] {
-            fs::write(dir.path().join(name), "").unwrap();
-        }
-        write_index(&dir.path().join(INDEX), std::iter::empty());
-        let mut left: Vec<_> =
-            fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["index", "index.1.tmp", "index.x.tmp"]);
     }
 
     #[test]

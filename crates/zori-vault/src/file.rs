@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use age::secrecy::ExposeSecret;
 use age::x25519::Identity;
 use zeroize::Zeroizing;
+use zori_atomic::{Outlives, Readers};
 use zori_core::secret::Secret;
 
 use crate::error::VaultError;
@@ -213,39 +214,8 @@ fn keep(path: &Path) -> Result<(), VaultError> {
 
 /// Replaces a file in one step, for its owner alone: whoever looks sees the old content or the new one, also after a crash.
 fn replace(path: &Path, bytes: &[u8]) -> Result<(), VaultError> {
-    let failed = |error: std::io::Error| VaultError::io("write", path, &error);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let staged = Staged::new(folder.join(format!(
-        ".{}-{}.tmp",
-        path.file_name().unwrap_or_default().to_string_lossy(),
-        std::process::id()
-    )));
-    let mut file = staged.create().map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(failed)?;
-    fs::rename(&staged.0, path).map_err(failed)?;
-    // The name is in the folder: without this a crash may bring the old one back.
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)
-}
-
-/// A temporary file; removed unless it was renamed.
-struct Staged(PathBuf);
-
-impl Staged {
-    fn new(path: PathBuf) -> Self {
-        Self(path)
-    }
-
-    /// Makes it. One that a killed process of the same id left behind is in nobody's way: the lock is held.
-    fn create(&self) -> std::io::Result<File> {
-        let _ = fs::remove_file(&self.0);
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.0)
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+    zori_atomic::replace(path, Readers::Owner, Outlives::PowerLoss, |file| file.write_all(bytes))
+        .map_err(|error| VaultError::io("write", path, &error))
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ const RULES: &[Rule] = &[
     // `blake3` names a project's folder, `sha2` chains the audit log; both hashes are given by the formats.
     Rule {
         name: "zori-store",
-        ours: &["zori-core", "zori-redact"],
+        ours: &["zori-atomic", "zori-core", "zori-redact"],
         // `memchr` finds the ends of lines at the speed of memory; it is linked already.
         others: &["blake3", "memchr", "rustix", "serde", "serde_json", "sha2", "thiserror"],
     },
@@ -134,7 +134,11 @@ const RULES: &[Rule] = &[
     // Reads what people and projects bring: bounded files, no links out. `toml` for the commands of other agents, `blake3` for what was approved.
     Rule { name: "zori-extensions", ours: &["zori-core"], others: &["blake3", "rustix", "serde", "toml"] },
     // Owns `age`, which brings many small crates; nobody else reads or writes the file.
-    Rule { name: "zori-vault", ours: &["zori-core"], others: &["age", "serde_json", "thiserror", "zeroize"] },
+    Rule {
+        name: "zori-vault",
+        ours: &["zori-atomic", "zori-core"],
+        others: &["age", "serde_json", "thiserror", "zeroize"],
+    },
     // `similar` for the patches that clients of the Claude protocol draw.
     Rule {
         name: "zori-frontends",
@@ -151,7 +155,7 @@ const RULES: &[Rule] = &[
     // the way to the models.
     Rule {
         name: "zori-mcp",
-        ours: &["zori-core"],
+        ours: &["zori-atomic", "zori-core"],
         others: &[
             "base64",
             // What a server is known by, and what a tool was when it was approved.
@@ -190,10 +194,12 @@ const RULES: &[Rule] = &[
     Rule { name: "zori-redact", ours: &["zori-core"], others: &["aho-corasick", "regex", "serde_json"] },
     // Which known name was meant: one measure for all who ask, so it depends on nothing.
     Rule { name: "zori-spelling", ours: &[], others: &[] },
+    // Files of our own, replaced in one step: one way for all who keep some.
+    Rule { name: "zori-atomic", ours: &[], others: &["rustix"] },
     // What any command line needs, and nothing of agents. The signals of the example are for its tests.
     Rule {
         name: "zori-contract",
-        ours: &["zori-spelling"],
+        ours: &["zori-atomic", "zori-spelling"],
         others: &[
             "base64",
             "clap",
@@ -253,6 +259,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "zori-setup",
         ours: &[
+            "zori-atomic",
             "zori-auth",
             "zori-contract",
             "zori-core",

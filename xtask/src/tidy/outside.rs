@@ -110,7 +110,7 @@ const EXCEPTIONS: &[Exception] = &[
         why: "the names of system and processor are constants of the compiler",
     },
     Exception {
-        path: "crates/zori-contract/src/atomic.rs",
+        path: "crates/zori-atomic/src/lib.rs",
         ban: STATIC,
         why: "names of temporary files differ within one process",
     },

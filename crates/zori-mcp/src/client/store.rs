@@ -2,8 +2,7 @@
 //! read and written.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,12 +105,7 @@ pub(super) fn read_whole<T: DeserializeOwned>(folder: &Path, name: &str) -> Opti
 /// Writes a file of ours, whole or not at all.
 pub(super) fn write_whole(folder: &Path, name: &str, value: &impl Serialize) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let made = folder.join(format!(".{name}.{}", std::process::id()));
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&made)?;
-    file.write_all(&serde_json::to_vec(value)?)?;
-    drop(file);
-    std::fs::rename(made, folder.join(name))
+    zori_atomic::replace_private(&folder.join(name), &serde_json::to_vec(value)?)
 }
 
 #[cfg(test)]
