@@ -7,9 +7,7 @@ mod pass;
 mod places;
 mod tools;
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,6 +15,7 @@ use zori_core::time::Clock;
 use zori_index::{Database, IndexError, ProjectStore};
 
 use crate::memory::{StorePlace, VectorSettings};
+use crate::use_marker;
 
 pub use pass::{Pass, Progress};
 pub use places::{CodeQuery, indexed_so_far, search as search_code};
@@ -61,23 +60,12 @@ impl CodeIndexPlace {
 
     /// Notes that the project uses its index.
     pub fn mark_used(&self) -> io::Result<()> {
-        if let Some(folder) = self.marker.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&self.marker).map(drop)
+        use_marker::set(&self.marker)
     }
 
     /// Notes that the project does not use it any more.
     pub fn mark_unused(&self) -> io::Result<()> {
-        match fs::remove_file(&self.marker) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        // Where it was the last note, the next start has one look again. Others keep the folder.
-        if let Some(folder) = self.marker.parent() {
-            let _ = fs::remove_dir(folder);
-        }
-        Ok(())
+        use_marker::unset(&self.marker)
     }
 
     /// Opens it for writing; what is missing is made.

@@ -46,6 +46,7 @@ mod model;
 mod network;
 mod notice;
 mod peer;
+mod project_tool;
 pub mod sandbox;
 mod schedule;
 mod session;
@@ -56,6 +57,7 @@ pub mod summary;
 mod system_prompt;
 mod tap;
 mod undo;
+mod use_marker;
 
 pub use agents::AgentDescription;
 pub use audit::{AuditKeeping, AuditSettings};

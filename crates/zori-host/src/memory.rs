@@ -11,13 +11,14 @@ mod vectors;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use zori_core::ids::SessionId;
 use zori_index::{Database, IndexError, ProjectStore, Recalled, SessionFile, Synced};
 use zori_store::{RecordKind, SessionDir, project_root};
+
+use crate::use_marker;
 
 pub(crate) use recall::{AutoRecall, Recollection};
 pub(crate) use tools::tools;
@@ -73,10 +74,7 @@ impl MemoryPlace {
 
     /// Notes that the project uses its memory.
     pub fn mark_used(&self) -> io::Result<()> {
-        if let Some(folder) = self.marker.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&self.marker).map(drop)
+        use_marker::set(&self.marker)
     }
 
     /// Opens it for writing; what is missing is made.

@@ -1,9 +1,7 @@
 //! The tool `schedule`: prompts that the model has run later. It is listed once the project has scheduled something (DECISIONS 64), and making or
 //! removing a job is asked about. A job that a model made runs in the mode `default`, whatever mode holds now (DECISIONS 67).
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,11 +9,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::BoxFuture;
 use zori_core::time::{Clock, Timestamp};
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
+use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 use zori_index::{IndexError, Job, NewJob, ProjectStore, When};
 use zori_tools::toolset::ExternalTool;
 
 use crate::memory::MemoryPlace;
+use crate::project_tool::{answer, finished, invalid, spec};
+use crate::use_marker;
 
 /// The longest prompt of a job, in bytes.
 const LONGEST_PROMPT: usize = 8_000;
@@ -41,17 +41,7 @@ pub struct ScheduleSettings {
 
 /// Notes that a project has scheduled something, by a file of its own that a purge leaves: it keeps the jobs, too (D-31).
 pub fn mark_scheduled(marker: &Path) -> io::Result<()> {
-    let mark = || {
-        if let Some(folder) = marker.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        }
-        fs::OpenOptions::new().create(true).append(true).mode(0o600).open(marker).map(drop)
-    };
-    match mark() {
-        // Whoever removed the last job took the folder away in between.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => mark(),
-        marked => marked,
-    }
+    use_marker::set(marker)
 }
 
 /// Notes that a project has no job any more, if it has none. A note that stays costs a look, and nothing else; so it stays where nobody can tell.
@@ -63,9 +53,7 @@ fn unmark_unless(marker: &Path, mut has_jobs: impl FnMut() -> bool) {
     if has_jobs() {
         return;
     }
-    let _ = fs::remove_file(marker);
-    // Where it was the last note, the next start has one look again. Others keep the folder.
-    let _ = marker.parent().map(fs::remove_dir);
+    let _ = use_marker::unset(marker);
     // Another process may have added a job, and noted it, before the note was taken away.
     if has_jobs() {
         let _ = mark_scheduled(marker);
@@ -83,11 +71,8 @@ pub(crate) fn tool(settings: Option<&ScheduleSettings>, clock: &Arc<dyn Clock>) 
         "tz": {"type": "string", "description": "The time zone, such as Europe/Berlin; the user's unless given"},
         "prompt": {"type": "string", "description": "What is asked then, understood on its own"}
     }, "required": ["action"], "additionalProperties": false});
-    let spec = ToolSpec {
-        name: "schedule".to_owned(),
-        description: "Have a prompt run at set times in this project, list such jobs, or remove one. The user is asked before a job is made.".to_owned(),
-        schema: RawValue::from_string(schema.to_string()).expect("a value is JSON"),
-    };
+    let about = "Have a prompt run at set times in this project, list such jobs, or remove one. The user is asked before a job is made.";
+    let spec = spec("schedule", about, &schema);
     Some(ExternalTool { spec, tool: Arc::new(Schedule { settings, clock: clock.clone() }) })
 }
 
@@ -120,14 +105,8 @@ impl Tool for Schedule {
                 Some("remove") => schedule.remove(&args),
                 _ => Ok(invalid("`action` is `add`, `list` or `remove`")),
             });
-            match done.await {
-                Ok(Ok(output)) => output,
-                Ok(Err(error)) => {
-                    let message = format!("the schedule cannot be used: {error}; {}", error.way_on());
-                    ToolOutput::failure(ToolCode::ReadError, message)
-                }
-                Err(_) => ToolOutput::failure(ToolCode::Panic, "the schedule broke off because of a defect"),
-            }
+            let explained = |error: IndexError| format!("{error}; {}", error.way_on());
+            finished("the schedule", done.await.map(|done| done.map_err(explained)))
         })
     }
 }
@@ -141,11 +120,11 @@ impl Schedule {
         let name = args["name"].as_str().unwrap_or_default();
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(good) {
-            return Ok(invalid(&format!("`name` must have 1 to {LONGEST_NAME} letters, digits, `-` or `_`")));
+            return Ok(invalid(format!("`name` must have 1 to {LONGEST_NAME} letters, digits, `-` or `_`")));
         }
         let prompt = args["prompt"].as_str().unwrap_or_default().trim();
         if prompt.is_empty() || prompt.len() > LONGEST_PROMPT {
-            return Ok(invalid(&format!("`prompt` must have 1 to {LONGEST_PROMPT} bytes")));
+            return Ok(invalid(format!("`prompt` must have 1 to {LONGEST_PROMPT} bytes")));
         }
         let zone = args["tz"].as_str().unwrap_or(&self.settings.zone);
         let when = match (args["cron"].as_str(), args["at"].as_str()) {
@@ -155,20 +134,20 @@ impl Schedule {
         };
         let when = match when {
             Ok(when) => when,
-            Err(error) => return Ok(invalid(&error.to_string())),
+            Err(error) => return Ok(invalid(error.to_string())),
         };
         let mut store = self.settings.place.open()?;
         if store.jobs()?.len() >= MOST_JOBS {
-            return Ok(invalid(&format!("the project has {MOST_JOBS} jobs; remove one first")));
+            return Ok(invalid(format!("the project has {MOST_JOBS} jobs; remove one first")));
         }
         let job = NewJob { name, when, prompt, created_by: "model", mode: MODE };
         Ok(match store.add_job(&job, self.now())? {
             Some(job) if mark_scheduled(&self.settings.marker).is_err() => {
                 let why = "no chat will run it: it cannot be noted that the project has jobs";
-                said(row(&job), format!("Added `{name}`, but {why}."))
+                answer(&row(&job), format!("Added `{name}`, but {why}."))
             }
-            Some(job) => said(row(&job), format!("Added `{name}`: next at {}.", next(&job))),
-            None => invalid(&format!("there is a job `{name}` already")),
+            Some(job) => answer(&row(&job), format!("Added `{name}`: next at {}.", next(&job))),
+            None => invalid(format!("there is a job `{name}` already")),
         })
     }
 
@@ -181,28 +160,18 @@ impl Schedule {
             })
             .collect();
         let text = if lines.is_empty() { "No jobs are scheduled.".to_owned() } else { lines.join("\n") };
-        Ok(said(json!({"jobs": jobs.iter().map(row).collect::<Vec<_>>()}), text))
+        Ok(answer(&json!({"jobs": jobs.iter().map(row).collect::<Vec<_>>()}), text))
     }
 
     fn remove(&self, args: &Value) -> Result<ToolOutput, IndexError> {
         let name = args["name"].as_str().unwrap_or_default();
         let mut store = self.settings.place.open()?;
         if !store.remove_job(name, self.now())? {
-            return Ok(invalid(&format!("there is no job `{name}`")));
+            return Ok(invalid(format!("there is no job `{name}`")));
         }
         unmark_scheduled(&self.settings.marker, &store);
-        Ok(said(json!({"name": name}), format!("Removed `{name}`.")))
+        Ok(answer(&json!({"name": name}), format!("Removed `{name}`.")))
     }
-}
-
-fn invalid(why: &str) -> ToolOutput {
-    ToolOutput::failure(ToolCode::InvalidInput, why.to_owned())
-}
-
-fn said(data: Value, text: String) -> ToolOutput {
-    let mut output = ToolOutput::success(&data.to_string());
-    output.text = Some(text.into());
-    output
 }
 
 fn next(job: &Job) -> String {
@@ -216,6 +185,8 @@ fn row(job: &Job) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use zori_engine::system::SystemClock;
 
     use super::*;

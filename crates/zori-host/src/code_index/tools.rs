@@ -11,13 +11,14 @@ use zori_core::BoxFuture;
 use zori_core::cancel::{Cancel, CancelOnDrop};
 use zori_core::permission::PathSnapshot;
 use zori_core::time::Clock;
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
+use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 use zori_index::{CodeHit, IndexError, MappedFile, ProjectStore};
 use zori_tools::toolset::ExternalTool;
 
 use super::CodeIndexPlace;
 use super::places::{self, CodeQuery, indexed_so_far};
 use crate::memory::{AskedBy, Vectors};
+use crate::project_tool::{answer, finished, invalid, spec, with_warning};
 
 /// How many places a search finds, unless it asks for another number, and at most.
 const USUAL: u64 = 10;
@@ -45,11 +46,6 @@ pub(crate) fn tools(
         root: root.to_owned(),
         vectors: vectors.clone(),
         clock: clock.clone(),
-    };
-    let spec = |name: &str, description: &str, schema: &Value| ToolSpec {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        schema: RawValue::from_string(schema.to_string()).expect("a value is JSON"),
     };
     let search = spec(
         "code_search",
@@ -122,11 +118,7 @@ impl Tool for Search {
         };
         Box::pin(async move {
             let (asked_by, warning) = self.0.ask(args).await;
-            let mut output = self.0.run(cx, args, asked_by, answer).await;
-            if let (Some(warning), Some(text)) = (warning, &output.text) {
-                output.text = Some(format!("{text}\n{warning}").into());
-            }
-            output
+            with_warning(self.0.run(cx, args, asked_by, answer).await, warning)
         })
     }
 }
@@ -154,9 +146,7 @@ impl Tool for Map {
             }
             let mut text = map(&files, budget * TOKEN_CHARS);
             text.extend(index.note(store)?.map(|note| format!("\n{note}")));
-            let mut output = ToolOutput::success(&json!({"files": files.len(), "map": text}).to_string());
-            output.text = Some(text.into());
-            Ok(output)
+            Ok(answer(&json!({"files": files.len(), "map": text}), text))
         })
     }
 }
@@ -202,16 +192,8 @@ impl Index {
             });
             let ended = work.await;
             drop(stop);
-            match ended {
-                Ok(Ok(output)) => output,
-                Ok(Err(error)) => {
-                    let message = format!("the code index cannot be used: {error}; {}", error.way_on());
-                    ToolOutput::failure(ToolCode::ReadError, message)
-                }
-                Err(_) => {
-                    ToolOutput::failure(ToolCode::Panic, "the code index broke off because of a defect")
-                }
-            }
+            let explained = |error: IndexError| format!("{error}; {}", error.way_on());
+            finished("the code index", ended.map(|done| done.map_err(explained)))
         })
     }
 
@@ -269,14 +251,8 @@ impl Index {
         let note = self.note(store)?;
         text.extend(note.clone());
         let data = json!({"results": rows, "left_out": hits.len() - rows.len(), "note": note});
-        let mut output = ToolOutput::success(&data.to_string());
-        output.text = Some(text.trim_end().into());
-        Ok(output)
+        Ok(answer(&data, text.trim_end()))
     }
-}
-
-fn invalid(why: impl Into<String>) -> ToolOutput {
-    ToolOutput::failure(ToolCode::InvalidInput, why.into())
 }
 
 /// Returns files with their symbols, as many as fit: without what is in other symbols, then without symbols, then not all files.

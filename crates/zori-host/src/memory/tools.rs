@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 use zori_core::BoxFuture;
 use zori_core::ids::SessionId;
 use zori_core::time::Clock;
-use zori_core::tool::{Effect, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
+use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
 use zori_index::{IndexError, fitting, wrapped};
 use zori_tools::toolset::ExternalTool;
 
 use super::{AskedBy, MemoryPlace, MemorySettings, Recall, Vectors, numbers};
+use crate::project_tool::{answer, finished, invalid, spec, with_warning};
 
 /// How many messages a search finds, unless it asks for another number, and at most.
 const USUAL: u64 = 8;
@@ -20,6 +21,8 @@ const MOST: u64 = 50;
 const BUDGET: u64 = 4_000;
 /// How many messages get their vectors before a search; the others get them in the background, or by `memory rebuild`.
 const AT_ONCE: usize = 64;
+/// How an answer calls it.
+const MEMORY: &str = "the memory";
 /// The longest text that is saved, in bytes.
 const LONGEST_NOTE: usize = 8_000;
 
@@ -37,11 +40,6 @@ pub(crate) fn tools(
         vectors: vectors.cloned(),
         session: session.clone(),
         clock: clock.clone(),
-    };
-    let spec = |name: &str, description: &str, schema: &Value| ToolSpec {
-        name: name.to_owned(),
-        description: description.to_owned(),
-        schema: RawValue::from_string(schema.to_string()).expect("a value is JSON"),
     };
     let search = spec(
         "memory_search",
@@ -91,19 +89,12 @@ impl Tool for Search {
         let memory = self.0.clone();
         Box::pin(async move {
             let Some(query) = args["query"].as_str().map(str::to_owned) else {
-                return ToolOutput::failure(
-                    ToolCode::InvalidInput,
-                    "`query` is missing: what to look for, as text",
-                );
+                return invalid("`query` is missing: what to look for, as text");
             };
             let most = args["limit"].as_u64().unwrap_or(USUAL).clamp(1, MOST) as usize;
             let (asked_by, warning) = memory.ask(&query).await;
             let work = move || memory.explained(|memory| memory.search(&query, &asked_by, most));
-            let mut output = done(tokio::task::spawn_blocking(work).await);
-            if let (Some(warning), Some(text)) = (warning, &output.text) {
-                output.text = Some(format!("{text}\n{warning}").into());
-            }
-            output
+            with_warning(finished(MEMORY, tokio::task::spawn_blocking(work).await), warning)
         })
     }
 }
@@ -123,10 +114,10 @@ impl Tool for Save {
         Box::pin(async move {
             let text = args["text"].as_str().unwrap_or_default().trim().to_owned();
             if text.is_empty() || text.len() > LONGEST_NOTE {
-                let message = format!("`text` must have 1 to {LONGEST_NOTE} bytes");
-                return ToolOutput::failure(ToolCode::InvalidInput, message);
+                return invalid(format!("`text` must have 1 to {LONGEST_NOTE} bytes"));
             }
-            done(tokio::task::spawn_blocking(move || memory.explained(|memory| memory.save(&text))).await)
+            let work = move || memory.explained(|memory| memory.save(&text));
+            finished(MEMORY, tokio::task::spawn_blocking(work).await)
         })
     }
 }
@@ -169,26 +160,14 @@ impl Memory {
                     "said_at": message.said_at, "text": message.content})
             })
             .collect();
-        let mut output = ToolOutput::success(&json!({"results": rows}).to_string());
         let text = if found.is_empty() { "Nothing fits.".to_owned() } else { wrapped(&found) };
-        output.text = Some(text.into());
-        Ok(output)
+        Ok(answer(&json!({"results": rows}), text))
     }
 
     fn save(&self, text: &str) -> Result<ToolOutput, IndexError> {
         let mut store = self.place.open()?;
         let now = self.clock.now();
         let id = store.save_note(text, &now.rfc3339(), now.0)?;
-        let mut output = ToolOutput::success(&json!({"id": id}).to_string());
-        output.text = Some(format!("Saved as {id}.").into());
-        Ok(output)
-    }
-}
-
-fn done(ended: Result<Result<ToolOutput, String>, tokio::task::JoinError>) -> ToolOutput {
-    match ended {
-        Ok(Ok(output)) => output,
-        Ok(Err(why)) => ToolOutput::failure(ToolCode::ReadError, format!("the memory cannot be used: {why}")),
-        Err(_) => ToolOutput::failure(ToolCode::Panic, "the memory broke off because of a defect"),
+        Ok(answer(&json!({"id": id}), format!("Saved as {id}.")))
     }
 }
