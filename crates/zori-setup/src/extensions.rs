@@ -62,7 +62,7 @@ pub fn gather(
     }
     commands.commands.retain(|command| !is_built_in(&command.name));
     let projects = project_trust.extension_warnings();
-    projects.iter().chain(&commands.warnings).chain(&skills.warnings).for_each(|why| ui.warn(why));
+    projects.chain(&commands.warnings).chain(&skills.warnings).for_each(|why| ui.warn(why));
     let settings = SkillSettings {
         inject: config.count("skills.inject").unwrap_or(INJECT) as usize,
         catalogue_bytes: config.count("skills.catalogue_bytes").unwrap_or(CATALOGUE_BYTES) as usize,

@@ -82,8 +82,9 @@ impl ProjectTrust {
     }
 
     /// Returns the warnings about the folder's commands and skills, if the folder is trusted.
-    pub fn extension_warnings(&self) -> &[String] {
-        if self.is_trusted() { &self.project.extension_warnings } else { &[] }
+    pub fn extension_warnings(&self) -> impl Iterator<Item = &String> {
+        let project = self.is_trusted().then_some(&self.project);
+        project.into_iter().flat_map(|found| found.extension_warnings.iter().chain(&found.skill_warnings))
     }
 
     fn is_trusted(&self) -> bool {

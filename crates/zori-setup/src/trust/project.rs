@@ -64,8 +64,10 @@ pub struct Project {
     pub commands: Vec<(CustomCommand, String)>,
     /// Its skills, each with the hash of its folder.
     pub skills: Vec<(Skill, String)>,
-    /// A warning for each command or skill that is skipped.
+    /// A warning for each custom command that is skipped, and what is said of hooks of other programs.
     pub extension_warnings: Vec<String>,
+    /// A warning for each skill that is skipped or odd.
+    pub skill_warnings: Vec<String>,
     /// The MCP servers of its `.mcp.json`.
     pub mcp: Option<Map<String, Value>>,
     /// Why that file cannot be used.
@@ -153,6 +155,7 @@ impl Project {
             commands: Vec::new(),
             skills: Vec::new(),
             extension_warnings: Vec::new(),
+            skill_warnings: Vec::new(),
             mcp: None,
             mcp_error: None,
             ignored: Vec::new(),
@@ -317,7 +320,7 @@ impl Project {
         self.extension_warnings.extend(found.warnings);
         let (found, digests) = skill_folder::of_project(&self.root, insecure);
         self.skills = found.skills.into_iter().zip(digests).collect();
-        self.extension_warnings.extend(found.warnings);
+        self.skill_warnings = found.warnings;
     }
 
     /// Returns all that counts only as it was when somebody approved it: hash and words.

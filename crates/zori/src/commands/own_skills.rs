@@ -109,8 +109,7 @@ fn all(cx: &Context<'_>, args: &Args) -> Result<(Vec<Listed>, Vec<String>), Fail
     let mut found: Vec<Listed> = project.skills.iter().map(listed).collect();
     let (config, home) = (data_dir.read_config()?, cx.app.env.home());
     let folders = Folders { data_dir: Some(&data_dir), home: home.as_deref(), root: &root };
-    let of_skills = |why: &&String| why.contains(skill::FILE);
-    let mut warnings: Vec<String> = project.extension_warnings.iter().filter(of_skills).cloned().collect();
+    let mut warnings = project.skill_warnings.clone();
     let (skills, theirs): (Vec<_>, Vec<_>) = extensions::user_skills(&config, &folders)
         .into_iter()
         .map(|found| (found.skills, found.warnings))
