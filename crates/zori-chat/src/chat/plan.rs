@@ -11,8 +11,6 @@ use zori_core::outcome::Outcome;
 use zori_core::text::one_line;
 use zori_core::time::Clock as _;
 use zori_frontends::jsonl::EventWriter;
-use zori_frontends::jsonl::command::Command;
-use zori_frontends::jsonl::elicitation::Action;
 use zori_host::{Answers, SystemClock, TurnEnd};
 use zori_index::{Plan, PlanStatus, ProjectStore, StepStatus};
 use zori_policy::Mode;
@@ -288,21 +286,9 @@ impl Chat<'_, '_> {
         let question =
             self.cx.app.redactor().redact(&format!("{}\n{question}", above.join("\n"))).into_owned();
         loop {
-            // Whether the reader is gone is looked at after each command.
-            let _ = events.elicit_continue(&question);
-            let said = match self.plain.next_command() {
-                None | Some(Command::Interrupt) => Answer::Leave,
-                Some(Command::Exit) => {
-                    self.answer_plan(false);
-                    return true;
-                }
-                Some(Command::Line(line)) => answer(&line),
-                Some(Command::Answer(response)) => match (response.action, response.content.go_on()) {
-                    (Action::Accept, Some(true)) => Answer::Continue,
-                    (Action::Accept, None) => Answer::Unclear,
-                    _ => Answer::Leave,
-                },
-                Some(Command::Prompt(_) | Command::Slash(_)) => Answer::Unclear,
+            let Some(said) = self.ask_client(events, &question) else {
+                self.answer_plan(false);
+                return true;
             };
             if events.is_closed() {
                 return true;

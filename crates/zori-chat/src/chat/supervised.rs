@@ -58,22 +58,9 @@ impl Chat<'_, '_> {
     /// Asks the program behind `--json`. Returns whether it wants the session to end.
     pub(super) fn ask_client_to_continue(&mut self, events: &EventWriter) -> bool {
         while self.supervised {
-            // Whether the reader is gone is looked at after each command.
-            let _ = events.elicit_continue(QUESTION);
-            let said = match self.plain.next_command() {
-                None => Answer::Leave,
-                Some(Command::Exit) => {
-                    self.supervise(false);
-                    return true;
-                }
-                Some(Command::Interrupt) => Answer::Leave,
-                Some(Command::Line(line)) => answer(&line),
-                Some(Command::Answer(response)) => match (response.action, response.content.go_on()) {
-                    (Action::Accept, Some(true)) => Answer::Continue,
-                    (Action::Accept, None) => Answer::Unclear,
-                    _ => Answer::Leave,
-                },
-                Some(Command::Prompt(_) | Command::Slash(_)) => Answer::Unclear,
+            let Some(said) = self.ask_client(events, QUESTION) else {
+                self.supervise(false);
+                return true;
             };
             match said {
                 Answer::Continue => return false,
@@ -85,6 +72,23 @@ impl Chat<'_, '_> {
             }
         }
         false
+    }
+
+    /// Asks the program behind `--json` once whether to go on. `None`: it wants the session to end.
+    pub(super) fn ask_client(&mut self, events: &EventWriter, question: &str) -> Option<Answer> {
+        // Whether the reader is gone is looked at after each command.
+        let _ = events.elicit_continue(question);
+        Some(match self.plain.next_command() {
+            None | Some(Command::Interrupt) => Answer::Leave,
+            Some(Command::Exit) => return None,
+            Some(Command::Line(line)) => answer(&line),
+            Some(Command::Answer(response)) => match (response.action, response.content.go_on()) {
+                (Action::Accept, Some(true)) => Answer::Continue,
+                (Action::Accept, None) => Answer::Unclear,
+                _ => Answer::Leave,
+            },
+            Some(Command::Prompt(_) | Command::Slash(_)) => Answer::Unclear,
+        })
     }
 }
 

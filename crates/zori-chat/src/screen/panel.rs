@@ -147,6 +147,15 @@ enum Done {
     Other,
 }
 
+/// Waits for the end of what runs in a tab, unless it is told not to wait any longer.
+async fn unless_given_up(told: &Notify, work: impl Future<Output = Done>) -> Done {
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = told.notified() => Done::GivenUp,
+    }
+}
+
 /// The person at the panel, as the peer of one tab's turn.
 struct TabPeer {
     id: usize,
@@ -347,33 +356,30 @@ impl PanelLoop<'_, '_> {
                 let prompt = screen.before_turn(prompt);
                 let mut lent = screen.chat.plain.lend();
                 Box::pin(async move {
-                    let end = tokio::select! {
-                        biased;
-                        end = lent.session.turn(prompt, &mut peer) => Done::Turn(Box::new(end)),
-                        () = told.notified() => Done::GivenUp,
-                    };
-                    (lent, end)
+                    let turn = async { Done::Turn(Box::new(lent.session.turn(prompt, &mut peer).await)) };
+                    let done = unless_given_up(&told, turn).await;
+                    (lent, done)
                 })
             }
             Begun::Shell { command, share } => {
                 let mut lent = screen.chat.plain.lend();
                 Box::pin(async move {
-                    let done = tokio::select! {
-                        biased;
-                        _ = lent.session.shell(command, share, &mut peer) => Done::Other,
-                        () = told.notified() => Done::GivenUp,
+                    let shell = async {
+                        lent.session.shell(command, share, &mut peer).await;
+                        Done::Other
                     };
+                    let done = unless_given_up(&told, shell).await;
                     (lent, done)
                 })
             }
             Begun::Compact(focus) => {
                 let mut lent = screen.chat.plain.lend();
                 Box::pin(async move {
-                    let done = tokio::select! {
-                        biased;
-                        _ = lent.session.compact(focus.as_deref(), &mut peer) => Done::Other,
-                        () = told.notified() => Done::GivenUp,
+                    let compaction = async {
+                        lent.session.compact(focus.as_deref(), &mut peer).await;
+                        Done::Other
                     };
+                    let done = unless_given_up(&told, compaction).await;
                     (lent, done)
                 })
             }
