@@ -163,6 +163,23 @@ pub struct ToolCx {
     pub ask: Option<Arc<dyn AskUser>>,
 }
 
+impl ToolCx {
+    /// Returns what a call has that stands alone: nobody watches it, and nobody is asked.
+    pub fn alone(call: CallId, consent: Consent) -> Self {
+        Self {
+            call,
+            cancel: Cancel::new(),
+            consent,
+            live: None,
+            agents: None,
+            search: None,
+            snapshot: PathSnapshot::default(),
+            answers: Vec::new(),
+            ask: None,
+        }
+    }
+}
+
 /// Asks the user while a call runs.
 pub trait AskUser: Send + Sync {
     /// Returns whether somebody answers questions.

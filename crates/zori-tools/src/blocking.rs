@@ -1,5 +1,5 @@
 //! Runs a tool's synchronous inner work off the async thread: bounded in time, cancelled when dropped, and with
-//! a panic turned into a result.
+//! a panic turned into a result. Work that waits on the async thread has the same bound.
 
 use std::time::Duration;
 
@@ -21,10 +21,7 @@ pub async fn run(
             Ok(joined) => joined,
             Err(_) => {
                 drop(guard);
-                return ToolOutput::failure(
-                    ToolCode::Timeout,
-                    format!("Tool execution timed out after {} seconds", limit.as_secs()),
-                );
+                return timed_out(limit);
             }
         },
         None => task.await,
@@ -33,6 +30,21 @@ pub async fn run(
         Ok(output) => output,
         Err(_) => ToolOutput::failure(ToolCode::Panic, "Tool execution panicked"),
     }
+}
+
+/// Waits for work on the async thread, for no longer than this.
+pub async fn within(limit: Option<Duration>, work: impl Future<Output = ToolOutput>) -> ToolOutput {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, work).await.unwrap_or_else(|_| timed_out(limit)),
+        None => work.await,
+    }
+}
+
+fn timed_out(limit: Duration) -> ToolOutput {
+    ToolOutput::failure(
+        ToolCode::Timeout,
+        format!("Tool execution timed out after {} seconds", limit.as_secs()),
+    )
 }
 
 #[cfg(test)]

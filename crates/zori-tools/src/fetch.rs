@@ -83,14 +83,7 @@ impl Tool for Fetch {
         let args = FetchArgs::parse(args);
         Box::pin(async move {
             let work = async { self.fetch(cx, args).await.unwrap_or_else(|failure| failure) };
-            let Some(limit) = self.env.timeout else { return work.await };
-            tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
-                let seconds = limit.as_secs();
-                ToolOutput::failure(
-                    ToolCode::Timeout,
-                    format!("Tool execution timed out after {seconds} seconds"),
-                )
-            })
+            blocking::within(self.env.timeout, work).await
         })
     }
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
-use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::PathSnapshot;
@@ -99,17 +98,7 @@ impl Scratch {
 }
 
 pub fn cx() -> ToolCx {
-    ToolCx {
-        call: CallId::new("call"),
-        cancel: Cancel::new(),
-        consent: Consent::Rule,
-        live: None,
-        agents: None,
-        search: None,
-        snapshot: PathSnapshot::default(),
-        answers: Vec::new(),
-        ask: None,
-    }
+    ToolCx::alone(CallId::new("call"), Consent::Rule)
 }
 
 /// What a call of a tool is judged by: its paths as they are now.

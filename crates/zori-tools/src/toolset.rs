@@ -16,7 +16,7 @@ use zori_core::tool::{
 };
 
 use self::understand::spelled;
-use self::wrapped::{LaidOut, Mended};
+use self::wrapped::Wrapped;
 use crate::def::ToolDef;
 use crate::dialect::{self, Dialect, Entry, Listed, Results};
 use crate::env::{ShellProgram, ToolEnv};
@@ -433,13 +433,16 @@ impl Toolbox for ToolSet {
         }
         let tool: Arc<dyn Tool> = match mended.is_empty() {
             true => tool,
-            false => Arc::new(Mended { tool, what: mended.join("; ") }),
+            false => {
+                let what = mended.join("; ");
+                Arc::new(Wrapped { tool, changed: move |output: ToolOutput| output.mended(&what) })
+            }
         };
         let tool = match shown.layout {
             None => tool,
             Some(layout) => {
                 let asked = crate::args::object(args.get()).unwrap_or_default();
-                Arc::new(LaidOut { tool, layout, asked })
+                Arc::new(Wrapped { tool, changed: move |output: ToolOutput| layout(&asked, output) })
             }
         };
         Ok(ResolvedCall { tool, args: canonical, effects, name: None })

@@ -84,15 +84,7 @@ impl Tool for WebSearch {
             if cx.search.is_some() {
                 self.listed.store(true, Ordering::Relaxed);
             }
-            let work = search(cx, args);
-            let Some(limit) = self.env.timeout else { return work.await };
-            tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
-                let seconds = limit.as_secs();
-                ToolOutput::failure(
-                    ToolCode::Timeout,
-                    format!("Tool execution timed out after {seconds} seconds"),
-                )
-            })
+            crate::blocking::within(self.env.timeout, search(cx, args)).await
         })
     }
 }

@@ -11,10 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
-use zori_core::permission::PathSnapshot;
 use zori_core::server_recording::ServerRecording;
 use zori_core::tool::ToolCx;
 use zori_core::transport::Transport;
@@ -189,17 +187,7 @@ impl Client {
             self.servers.tool(&server, name).ok_or_else(|| format!("there is no tool `{name}`"))?;
         let arguments = serde_json::value::to_raw_value(arguments).map_err(|error| error.to_string())?;
         tool.effects(&arguments);
-        let cx = ToolCx {
-            call: CallId::new("call"),
-            cancel: Cancel::new(),
-            consent: Consent::Person,
-            live: None,
-            agents: None,
-            search: None,
-            snapshot: PathSnapshot::default(),
-            answers: Vec::new(),
-            ask: None,
-        };
+        let cx = ToolCx::alone(CallId::new("call"), Consent::Person);
         let output = self.runtime.block_on(tool.run(cx, &arguments));
         match output.failure {
             Some(_) if server.bearer().is_some_and(|bearer| bearer.challenge().is_some()) => Ok(false),

@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::BoxFuture;
-use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::image::Image;
-use zori_core::permission::PathSnapshot;
 use zori_core::tool::{Effect, McpChange, Tool, ToolCode, ToolCx, ToolKind, ToolOutput, ToolSpec};
 use zori_frontends::claude::wire::McpServer;
 use zori_tools::toolset::ExternalTool;
@@ -260,18 +258,8 @@ impl PromptTool {
         };
         let arguments = json!({"tool_name": name, "input": input, "tool_use_id": call_id});
         let args = serde_json::value::to_raw_value(&arguments).expect("a value is JSON");
-        let cx = ToolCx {
-            call: CallId::new(call_id),
-            cancel: Cancel::new(),
-            // The user named it on the command line.
-            consent: Consent::Person,
-            live: None,
-            agents: None,
-            search: None,
-            snapshot: PathSnapshot::default(),
-            answers: Vec::new(),
-            ask: None,
-        };
+        // The user named it on the command line.
+        let cx = ToolCx::alone(CallId::new(call_id), Consent::Person);
         let output = tool.run(cx, &args).await;
         let text = output.text.as_deref().unwrap_or_default().to_owned();
         if let Some(failure) = output.failure {

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use zori_core::BoxFuture;
-use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::{Decision, PathSnapshot, Verdict};
@@ -129,17 +128,7 @@ impl Decided {
     /// Runs the call, allowed or not: what would happen if somebody had said yes.
     fn run(self) -> ToolOutput {
         let Self { call, snapshot, .. } = self;
-        let cx = ToolCx {
-            call: CallId::new("call"),
-            cancel: Cancel::new(),
-            consent: Consent::Rule,
-            live: None,
-            agents: None,
-            search: None,
-            snapshot,
-            answers: Vec::new(),
-            ask: None,
-        };
+        let cx = ToolCx { snapshot, ..ToolCx::alone(CallId::new("call"), Consent::Rule) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(call.tool.run(cx, &call.args))
     }

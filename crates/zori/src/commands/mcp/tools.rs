@@ -13,10 +13,9 @@ use zori_contract::flag::{Flag, Positional};
 use zori_contract::gate::Preview;
 use zori_contract::kind::Kind;
 use zori_contract::reply::{Effect, Reply};
-use zori_core::cancel::Cancel;
 use zori_core::confine::Consent;
 use zori_core::ids::CallId;
-use zori_core::permission::{PathSnapshot, Verdict};
+use zori_core::permission::Verdict;
 use zori_core::text::one_line;
 use zori_core::tool::{Tool, ToolCode, ToolCx, ToolOutput};
 use zori_mcp::client::{ListedTool, McpServers, Pin, PinnedTool, Status, tool_id};
@@ -234,16 +233,6 @@ fn perform(
 }
 
 fn run(tool: &dyn Tool, args: &RawValue) -> Result<ToolOutput, Failure> {
-    let cx = ToolCx {
-        call: CallId::new("call"),
-        cancel: Cancel::new(),
-        consent: Consent::Person,
-        live: None,
-        agents: None,
-        search: None,
-        snapshot: PathSnapshot::default(),
-        answers: Vec::new(),
-        ask: None,
-    };
+    let cx = ToolCx::alone(CallId::new("call"), Consent::Person);
     Ok(wire_up::runtime()?.block_on(tool.run(cx, args)))
 }
