@@ -12,7 +12,7 @@ use zori_core::confine::InChild;
 
 use super::child::Child;
 #[cfg(target_os = "linux")]
-use super::vfork::Program;
+use super::vfork::{Program, Started};
 use super::watchdog::GroupTable;
 use crate::env::ShellProgram;
 
@@ -63,19 +63,23 @@ impl Shell<'_> {
             Bond::EndsWithUs(table) => (None, false, table),
             Bond::Stays(stdout, stderr) => (Some([stdout, stderr]), true, None),
         };
-        let entering = Entering::new(stays, table);
+        let (streams, entering) = (Streams { stdin, files }, Entering::new(stays, table));
         // What confines in the child may do more there than somebody may who borrows our memory.
         #[cfg(target_os = "linux")]
-        if confinement.in_child.is_none() {
-            let program = Program::new(&argv, inherited(self.env_removed, &env_set), self.cwd)?;
-            if let Some(child) = quickly(&program, &stdin, files.as_ref(), entering)? {
-                return Ok(child);
+        let streams = match confinement.in_child {
+            None => {
+                let program = Program::new(&argv, inherited(self.env_removed, &env_set), self.cwd)?;
+                match quickly(&program, streams, entering)? {
+                    Ok(child) => return Ok(child),
+                    Err(streams) => streams,
+                }
             }
-        }
+            Some(_) => streams,
+        };
         let mut words = argv.into_iter();
         let mut command = Command::new(words.next().expect("the shell is always there"));
-        command.args(words).current_dir(self.cwd).stdin(stdin.into_stdio());
-        match files {
+        command.args(words).current_dir(self.cwd).stdin(streams.stdin.into_stdio());
+        match streams.files {
             None => command.stdout(Stdio::piped()).stderr(Stdio::piped()),
             Some([stdout, stderr]) => command.stdout(stdout).stderr(stderr),
         };
@@ -92,6 +96,12 @@ impl Shell<'_> {
 pub enum Stdin {
     Nothing,
     File(File),
+}
+
+/// What a shell begins with: what it reads, and the files it prints to; without files we read it.
+struct Streams {
+    stdin: Stdin,
+    files: Option<[File; 2]>,
 }
 
 impl Stdin {
@@ -117,20 +127,16 @@ fn inherited(removed: &[OsString], set: &[(OsString, OsString)]) -> Vec<(OsStrin
     env
 }
 
-/// Starts a program without copying ourselves; `None` where that cannot be.
+/// Starts a program without copying ourselves. Where that cannot be, its streams come back.
 #[cfg(target_os = "linux")]
-fn quickly(
-    program: &Program,
-    stdin: &Stdin,
-    files: Option<&[File; 2]>,
-    entering: Entering,
-) -> io::Result<Option<Child>> {
-    let stdin = match stdin {
+fn quickly(program: &Program, streams: Streams, entering: Entering) -> io::Result<Result<Child, Streams>> {
+    let reads_file = matches!(streams.stdin, Stdin::File(_));
+    let stdin = match streams.stdin {
         Stdin::Nothing => File::open("/dev/null")?,
-        Stdin::File(file) => file.try_clone()?,
+        Stdin::File(file) => file,
     };
-    let (theirs, ours) = match files {
-        Some([stdout, stderr]) => ([stdout.try_clone()?.into(), stderr.try_clone()?.into()], None),
+    let (theirs, ours) = match streams.files {
+        Some(files) => (files.map(Into::into), None),
         None => {
             let (our_out, out) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
             let (our_err, err) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
@@ -139,8 +145,11 @@ fn quickly(
     };
     let [out, err] = theirs;
     match program.start([stdin.into(), out, err], entering)? {
-        Some((pid, descriptor)) => Child::described(pid, descriptor, ours).map(Some),
-        None => Ok(None),
+        Started::Running(pid, descriptor) => Child::described(pid, descriptor, ours).map(Ok),
+        Started::Refused([stdin, out, err]) => Ok(Err(Streams {
+            stdin: if reads_file { Stdin::File(stdin.into()) } else { Stdin::Nothing },
+            files: ours.is_none().then(|| [out.into(), err.into()]),
+        })),
     }
 }
 

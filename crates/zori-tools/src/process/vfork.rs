@@ -34,6 +34,14 @@ pub struct Program {
     cwd: CString,
 }
 
+/// What came of a start.
+pub enum Started {
+    /// It runs. The descriptor can be read once it has ended.
+    Running(Pid, OwnedFd),
+    /// This system starts no programs so; these were to be its streams.
+    Refused([OwnedFd; 3]),
+}
+
 impl Program {
     /// Prepares a program with its arguments and all of its environment. One whose name has no slash is looked for in the
     /// folders of its own `PATH`.
@@ -61,9 +69,8 @@ impl Program {
         })
     }
 
-    /// Starts it with these as its standard streams. Returns its id, and a descriptor that can be read once it has ended; `None` where
-    /// this system starts no programs so.
-    pub fn start(&self, streams: [OwnedFd; 3], entering: Entering) -> io::Result<Option<(Pid, OwnedFd)>> {
+    /// Starts it with these as its standard streams.
+    pub fn start(&self, streams: [OwnedFd; 3], entering: Entering) -> io::Result<Started> {
         let streams = above_standard(streams)?;
         let words = |words: &[CString]| -> Vec<*const c_char> {
             words.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
@@ -92,14 +99,14 @@ impl Program {
         let Some(pid) = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw) else {
             return match error.raw_os_error() {
                 // An older kernel, or a filter around us.
-                Some(libc::EINVAL | libc::ENOSYS | libc::EPERM) => Ok(None),
+                Some(libc::EINVAL | libc::ENOSYS | libc::EPERM) => Ok(Started::Refused(streams)),
                 _ => Err(error),
             };
         };
         // SAFETY: the call succeeded, so the kernel has opened a descriptor that nobody else has.
         let descriptor = unsafe { OwnedFd::from_raw_fd(descriptor) };
         match shared.failed.load(Ordering::Relaxed) {
-            0 => Ok(Some((pid, descriptor))),
+            0 => Ok(Started::Running(pid, descriptor)),
             why => {
                 let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
                 Err(io::Error::from_raw_os_error(why))
