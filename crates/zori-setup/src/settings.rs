@@ -4,6 +4,7 @@
 mod built_in_prompt;
 pub mod limits;
 mod policy;
+mod recorded;
 pub mod system_prompt;
 pub mod timeouts;
 
@@ -16,22 +17,18 @@ use zori_contract::error::{AUTH_REQUIRED, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
 use zori_core::input::Prompt;
 use zori_core::provider::{Delivery, Effort};
-use zori_core::server_recording::ServerRecording;
 use zori_core::transport;
 use zori_host::settings::{
     AgentSettings, LimitSettings, PermissionSettings, RequestSettings, SessionSettings, StorageSettings,
     ToolSettings, WorkspaceSettings,
 };
 use zori_host::{
-    Answers, Background, Backoff, CallOrder, CompactAt, Extensions, IsSensitive, ModelGate, ModelSettings,
-    Retry, check_budget,
+    Answers, Background, CallOrder, CompactAt, Extensions, IsSensitive, ModelGate, ModelSettings, Retry,
+    check_budget,
 };
 use zori_policy::Policy;
 use zori_providers::catalog;
 use zori_providers::quirks::ToolStyle;
-use zori_providers::recording::player::{Folders, Strictness};
-use zori_providers::recording::servers::{ServerPlayer, ServerWriter};
-use zori_providers::recording::{Recording, Shape, Start};
 use zori_redact::Redactor;
 use zori_serve::parse_session;
 use zori_store::Durability;
@@ -40,6 +37,7 @@ use zori_tools::toolset::ReadBounds;
 
 use self::policy::{RunFolders, permissions};
 pub use self::policy::{policy, policy_of_remote_agent};
+use self::recorded::replayed;
 use crate::agent_cx::AgentCx;
 use crate::agent_zero::preface::{ContextPreface, PrefaceSources};
 use crate::agent_zero::project::ActiveNames;
@@ -60,7 +58,7 @@ use crate::host_failure::of_model;
 use crate::instructions::{self, Instructions, Places};
 use crate::mcp_servers::{self, ServerSources};
 use crate::memory;
-use crate::model_choice::{self, Key, KeyFound, ModelChoice};
+use crate::model_choice::{self, KeyFound, ModelChoice};
 use crate::network::{self, RecordingMode};
 use crate::permissions::{ResolvedPolicy, folders};
 use crate::profile::Profile;
@@ -428,14 +426,6 @@ impl Settings {
         })
     }
 
-    /// Has the run written down in this file.
-    fn recording(mut self, file: PathBuf) -> Self {
-        let servers = Arc::new(ServerWriter::default());
-        self.session.mcp.recording = ServerRecording::Recording(servers.clone());
-        self.run.recording_mode = RecordingMode::Record(file, servers);
-        self
-    }
-
     /// Takes the model that another one gives way to. It must be one that the session could change to.
     fn falling_back(mut self, name: Option<&str>) -> Result<Self, Failure> {
         let Some(name) = name else { return Ok(self) };
@@ -451,33 +441,6 @@ impl Settings {
         }
         self.session.model.fallback = Some(model.into());
         Ok(self)
-    }
-
-    /// Takes what shapes requests from a recording. Nobody waits before a request is sent again.
-    fn replaying(mut self, recording: Recording, args: &LowArgs) -> Self {
-        let Recording { start, prompts, traffic, servers } = recording;
-        let Shape { system, max_tokens, temperature, effort, delivery, tool_style } = start.shape;
-        let present = self.session.workspace.root.display().to_string();
-        let folders = Folders { recorded: start.root, present };
-        let strictness = if args.recording.lenient { Strictness::Lenient } else { Strictness::Strict };
-        let RequestSettings { system_parts, retry, waits, .. } = self.session.request;
-        self.session.request = RequestSettings {
-            system: system.map(Into::into),
-            system_parts,
-            max_tokens,
-            temperature,
-            effort,
-            delivery,
-            retry: Retry { backoff: Backoff::Skip, ..retry },
-            waits,
-        };
-        self.session.model.tool_calls = tool_style;
-        self.session.mcp.recording =
-            ServerRecording::Replaying(Arc::new(ServerPlayer::new(servers, folders.clone(), strictness)));
-        self.session.mcp.login = None;
-        self.run.recording_mode = RecordingMode::Replay(traffic, folders, strictness);
-        self.run.prompts = prompts;
-        self
     }
 
     /// Resolves the settings of a run that nobody can be asked about and that cannot go on without a key.
@@ -534,17 +497,6 @@ pub fn missing_key(model: &ModelSettings, key: &KeyFound, name: &str) -> Option<
             .hint("a server on this machine (Ollama, llama.cpp, LM Studio, vLLM) needs none: `--provider ollama`")
             .hint(format!("`{name} demo` shows what this program does without a key")),
     )
-}
-
-/// Returns who answered a recorded run. The key is needed by nobody, and too short to be taken for a secret.
-fn replayed(start: &Start) -> Result<ModelChoice, Failure> {
-    let facts =
-        catalog::provider(&start.provider).ok_or_else(|| model_choice::unknown_provider(&start.provider))?;
-    let base_url = start.base_url.clone();
-    Ok(ModelChoice {
-        model: ModelSettings { base_url, ..ModelSettings::new(facts, &start.model) },
-        key: Ok(Some(Key::Variable("replay".into()))),
-    })
 }
 
 /// Returns how an Agent Zero server is spoken to, with what should be said of the settings.

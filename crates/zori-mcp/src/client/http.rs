@@ -3,6 +3,7 @@
 
 mod events;
 pub(super) mod headers;
+mod listening;
 mod reason;
 
 use std::collections::HashMap;
@@ -27,12 +28,8 @@ use super::oauth::{Challenge, LoginError};
 use super::peer::{Outgoing, Peer, RpcFailure};
 use super::subscription;
 
-/// How long the older form may take to say where messages go.
-const ENDPOINT: Duration = Duration::from_secs(15);
 /// How long a session may take to end.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long what may make a server ask back waits for the stream of what a server says by itself.
-const ATTENDED: Duration = Duration::from_secs(1);
 /// What a server may answer with a question of its own.
 const ASK_BACK: &[&str] = &["tools/call", "prompts/get", "resources/read"];
 /// So often in a row a stream is asked for again that brings nothing new.
@@ -408,75 +405,6 @@ impl Carrier {
         }
     }
 
-    /// Asks for a stream of events, from where it was.
-    async fn stream(&self, place: &Place, limits: Timeouts) -> Result<HttpResponse, RpcFailure> {
-        let mut request = self.request(Method::Get, self.url.clone(), Bytes::new());
-        request.limits = limits;
-        request.headers.extend(place.last.clone().map(|last| ("last-event-id".into(), last)));
-        self.send(request).await
-    }
-
-    /// Waits until the server has said whether it speaks by itself: what it asks while a call runs may come on that stream, and is lost where
-    /// nobody listens yet. A server that says nothing is waited for once.
-    async fn until_attended(&self) {
-        let Some(mut attended) = self.with_state(|state| state.attended.clone()) else { return };
-        let _ = tokio::time::timeout(ATTENDED, attended.wait_for(|attended| *attended)).await;
-        self.with_state(|state| state.attended = None);
-    }
-
-    /// Listens to what a server says by itself, beside everything else, if it has such a stream. `attended` is told when it has answered.
-    fn attend(self: &Arc<Self>, peer: &Arc<Peer>, attended: watch::Sender<bool>) {
-        if self.with_state(|state| state.events || !state.streams.is_empty()) {
-            return;
-        }
-        // The carrier is not to live for its own stream.
-        let (carrier, peer) = (Arc::downgrade(self), peer.clone());
-        let limits = self.patient();
-        let listening = tokio::spawn(async move {
-            let (mut place, mut fruitless) = (Place::default(), 0);
-            while fruitless < FRUITLESS {
-                let Some(carrier) = carrier.upgrade() else { return };
-                let asked = carrier.stream(&place, limits).await;
-                drop(carrier);
-                attended.send_replace(true);
-                let before = place.last.clone();
-                match asked {
-                    Ok(response) if response.status == 200 => {
-                        let mut heard = false;
-                        let _ = events::read(response, &mut place, |_, data| {
-                            if let Ok(said) = serde_json::from_str::<Value>(data) {
-                                heard = true;
-                                peer.receive(said);
-                            }
-                            true
-                        })
-                        .await;
-                        fruitless = if heard || place.last != before { 0 } else { fruitless + 1 };
-                    }
-                    Err(RpcFailure::Closed(_)) => fruitless += 1,
-                    // It has none.
-                    _ => return,
-                }
-                tokio::time::sleep(place.pause()).await;
-            }
-        });
-        self.with_state(|state| state.streams.push(listening.abort_handle()));
-    }
-
-    /// Waits until the older form says where messages go, where that is spoken.
-    async fn events_ready(self: &Arc<Self>, peer: &Arc<Peer>) -> Result<(), RpcFailure> {
-        if self.with_state(|state| !state.events || !state.streams.is_empty()) {
-            return Ok(());
-        }
-        let (ready, mut is_ready) = watch::channel(false);
-        let listening = tokio::spawn(listen(Arc::downgrade(self), peer.clone(), ready));
-        self.with_state(|state| state.streams.push(listening.abort_handle()));
-        match tokio::time::timeout(ENDPOINT, is_ready.wait_for(|ready| *ready)).await {
-            Ok(_) => Ok(()),
-            Err(_) => Err(RpcFailure::Closed("it did not say where messages go".to_owned())),
-        }
-    }
-
     /// Ends the session, if there is one (MCP-23).
     async fn farewell(&self) {
         if self.with_state(|state| state.session.is_none() || state.events) {
@@ -504,39 +432,6 @@ async fn refused(status: u16, response: HttpResponse, message: &Value) -> RpcFai
         true => RpcFailure::Error { code: i64::from(status), message: words },
         false => RpcFailure::Closed(words),
     }
-}
-
-/// Reads the stream of the older form, which brings all answers. Returns when it ends.
-async fn listen(carrier: std::sync::Weak<Carrier>, peer: Arc<Peer>, ready: watch::Sender<bool>) {
-    let Some(strong) = carrier.upgrade() else { return };
-    let url = strong.url.clone();
-    let limits = Timeouts { idle: None, pings: None, ..strong.limits };
-    let asked = strong.stream(&Place::default(), limits).await;
-    drop(strong);
-    let ended = match asked {
-        Err(why) => why,
-        Ok(response) if response.status != 200 => {
-            RpcFailure::Closed(format!("it answered with the HTTP status {}", response.status))
-        }
-        Ok(response) => {
-            let mut place = Place::default();
-            let read = events::read(response, &mut place, |event, data| {
-                if event == "endpoint" {
-                    let place = joined(&url, data.trim());
-                    if let Some(carrier) = carrier.upgrade() {
-                        carrier.with_state(|state| state.endpoint = place);
-                    }
-                    ready.send_replace(true);
-                } else if let Ok(said) = serde_json::from_str::<Value>(data) {
-                    peer.receive(said);
-                }
-                true
-            });
-            read.await.err().unwrap_or_else(|| RpcFailure::Closed("it closed its stream".to_owned()))
-        }
-    };
-    peer.close(ended);
-    ready.send_replace(true);
 }
 
 /// What tells that a server has forgotten a session.
