@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+/// The reason that a server is told with `notifications/cancelled` where the time of a request is over. A replay lets that pass again.
+pub const TIMED_OUT: &str = "timed out";
+
 /// Whether what is said with servers is written down, or comes from a recording.
 #[derive(Clone, Default)]
 pub enum ServerRecording {

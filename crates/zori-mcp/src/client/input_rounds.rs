@@ -1,6 +1,7 @@
 //! Requests that a server answers with a question before it goes on (`input_required`, MCP-70): a round for each answer.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde_json::{Map, Value, json};
 
@@ -21,16 +22,18 @@ pub fn too_many() -> String {
     format!("it asked for more input {MAX_ROUNDS} times")
 }
 
-/// Makes a request, and answers what the server asks for before it goes on. An error says why there is no result.
+/// Makes a request, and answers what the server asks for before it goes on. An error says why there is no result. `late` says why it is dropped:
+/// its time is over.
 pub async fn request(
     server: &Server,
     shared: &Shared,
     peer: &Arc<Peer>,
-    method: &str,
-    mut params: Value,
+    (method, mut params): (&str, Value),
+    late: &AtomicBool,
 ) -> Result<Value, String> {
     for _ in 0..=MAX_ROUNDS {
-        let result = peer.call(method, params.clone(), None).await.map_err(|failure| failure.words())?;
+        let result = peer.call_with(method, params.clone(), Vec::new(), None, late).await;
+        let result = result.map_err(|failure| failure.words())?;
         if !wants_input(&result) {
             return Ok(result);
         }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
+use zori_core::server_recording::TIMED_OUT;
 use zori_core::transport::Headers;
 
 use super::recording::ConnectionRecorder;
@@ -337,7 +338,7 @@ struct Unanswered<'p> {
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
         if self.peer.lock().waiting.remove(&self.id).is_some() && !self.done {
-            let reason = if self.late.load(Ordering::Relaxed) { "timed out" } else { "canceled" };
+            let reason = if self.late.load(Ordering::Relaxed) { TIMED_OUT } else { "canceled" };
             self.peer.notify("notifications/cancelled", json!({"requestId": self.id, "reason": reason}));
         }
     }
@@ -386,7 +387,7 @@ mod tests {
     fn who_stops_waiting_says_so_and_the_end_is_told() {
         runtime().block_on(async {
             let (peer, mut queue, _heard) = Peer::new(false, None);
-            for (late, reason) in [(false, "canceled"), (true, "timed out")] {
+            for (late, reason) in [(false, "canceled"), (true, TIMED_OUT)] {
                 let over = AtomicBool::new(late);
                 {
                     let call = peer.call_with("tools/call", json!({}), Vec::new(), None, &over);

@@ -1,6 +1,7 @@
 //! Prompts of servers (MCP-61): `/SERVER:PROMPT a name=b`, also `/mcp__SERVER__PROMPT`.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -170,6 +171,7 @@ impl McpServers {
         let (server, name) = (&call.server, &call.name);
         let _asked = asker.map(|asker| Registered::new(server, asker));
         let limit = server.config.start_timeout + server.config.tool_timeout;
+        let late = AtomicBool::new(false);
         let asked = async {
             let peer = server.connected().await?;
             let now = server.now();
@@ -182,9 +184,9 @@ impl McpServers {
             })?;
             let arguments = prompt.arguments(call.rest)?;
             let params = json!({"name": name, "arguments": arguments});
-            input_rounds::request(server, &self.shared, &peer, "prompts/get", params).await
+            input_rounds::request(server, &self.shared, &peer, ("prompts/get", params), &late).await
         };
-        let got = within(limit, &self.shared.form_clock, asked).await;
+        let got = within(limit, &self.shared.form_clock, &late, asked).await;
         let got = got.unwrap_or_else(|| Err(format!("it did not answer within {} seconds", limit.as_secs())));
         let got = got.map_err(|why| format!("the MCP server `{}`: {why}", server.config.name))?;
         let mut blocks = Vec::new();

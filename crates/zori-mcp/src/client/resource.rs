@@ -2,6 +2,7 @@
 //! itself.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -108,12 +109,14 @@ async fn read(server: &Server, shared: &Shared, uri: &str) -> ToolOutput {
     let name = &server.config.name;
     let lost =
         |why: String| content::failed(format!("the resource `{uri}` of the MCP server `{name}`: {why}"));
+    let late = AtomicBool::new(false);
     let asked = async {
         let peer = server.connected().await?;
-        input_rounds::request(server, shared, &peer, "resources/read", json!({ "uri": uri })).await
+        let read = ("resources/read", json!({ "uri": uri }));
+        input_rounds::request(server, shared, &peer, read, &late).await
     };
     let limit = server.config.start_timeout + server.config.tool_timeout;
-    let read = match within(limit, &shared.form_clock, asked).await {
+    let read = match within(limit, &shared.form_clock, &late, asked).await {
         Some(Ok(read)) => read,
         Some(Err(why)) => return lost(why),
         None => return lost(format!("it did not answer within {} seconds", limit.as_secs())),

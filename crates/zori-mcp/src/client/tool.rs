@@ -209,10 +209,11 @@ impl CallClock {
     }
 }
 
-/// Waits for what a server is asked for, and as long again as forms are open meanwhile. `None`: it took too long.
+/// Waits for what a server is asked for, and as long again as forms are open meanwhile. `None`: it took too long, and `late` says so.
 pub(super) async fn within<T>(
     limit: Duration,
     forms: &FormClock,
+    late: &AtomicBool,
     work: impl Future<Output = T>,
 ) -> Option<T> {
     let mut clock = CallClock::new(limit, forms.total());
@@ -221,7 +222,10 @@ pub(super) async fn within<T>(
         match tokio::time::timeout_at(clock.deadline, &mut work).await {
             Ok(done) => return Some(done),
             Err(_) if clock.stood_still(forms) => {}
-            Err(_) => return None,
+            Err(_) => {
+                late.store(true, Ordering::Relaxed);
+                return None;
+            }
         }
     }
 }
@@ -299,5 +303,18 @@ mod tests {
         clock.deadline = over;
         clock.stood_still(&forms);
         assert!(clock.deadline < Instant::now() + limit);
+    }
+
+    /// A prompt or a resource whose time is over is told so to its server, as a call is.
+    #[test]
+    fn what_takes_too_long_is_late() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (forms, late) = (FormClock::default(), AtomicBool::new(false));
+            assert_eq!(within(Duration::from_secs(60), &forms, &late, async { 1 }).await, Some(1));
+            assert!(!late.load(Ordering::Relaxed));
+            assert_eq!(within(Duration::ZERO, &forms, &late, std::future::pending::<u8>()).await, None);
+            assert!(late.load(Ordering::Relaxed));
+        });
     }
 }

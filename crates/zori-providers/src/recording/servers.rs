@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use zori_core::server_recording::{
-    ConnectionEvent, ConnectionFailure, RecordServers, ReplayServers, ReplayedConnection,
+    ConnectionEvent, ConnectionFailure, RecordServers, ReplayServers, ReplayedConnection, TIMED_OUT,
 };
 
 use super::ServerEvent;
@@ -18,8 +18,6 @@ const GREETINGS: &[&str] = &["initialize", "server/discover"];
 
 /// Why a call fails that was interrupted in the recorded run.
 const GIVEN_UP: &str = "the recorded run did not wait for its answer";
-/// Why a call is given up whose time is over: a replay lets it pass again, and tells the model the same.
-const TIMED_OUT: &str = "timed out";
 /// A request that stays open until the run ends.
 const LISTENING: &str = "subscriptions/listen";
 
@@ -216,7 +214,8 @@ impl Connection {
 
     /// Fails the request that a form was about which is answered otherwise now.
     fn refuse_answered(&mut self, answer: &Value, why: String) {
-        let is_it = |recorded: &Recorded| form_answered(&recorded.event) == Some(&answer["id"]);
+        let is_it =
+            |recorded: &Recorded| !recorded.past && form_answered(&recorded.event) == Some(&answer["id"]);
         let Some(at) = self.events.iter().position(is_it) else { return };
         self.events[at].past = true;
         let asked =
@@ -438,6 +437,19 @@ mod tests {
         let mut played = connection(events(), Strictness::Lenient);
         played.sent(&call(3, "a"));
         assert_eq!(played.sent(&answer("Bob")), [Received(result(3, "A"))]);
+        // A server that calls all its questions the same.
+        let twice = events().into_iter().chain([
+            Sent(call(2, "b")),
+            Received(form.clone()),
+            Sent(answer("Eve")),
+            Received(result(2, "B")),
+        ]);
+        let mut played = connection(twice, Strictness::Strict);
+        played.sent(&call(1, "a"));
+        assert_eq!(played.sent(&answer("Ada")), [Received(result(1, "A"))]);
+        played.sent(&call(2, "b"));
+        let why = why.replace("Ada", "Eve");
+        assert_eq!(played.sent(&answer("Bob")), [gone(2, &why)]);
     }
 
     /// What a server says by itself comes when what was asked before it was asked again, or something later.

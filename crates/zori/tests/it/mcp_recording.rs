@@ -109,20 +109,21 @@ fn a_session_is_played() {
     "#);
     let (contacts, requests) = (asked(&server), model.count());
     drop(server);
+    // What a recording says is kept nowhere: neither a list, nor which tools were approved, nor how the server is greeted.
+    let folder = world.base().join("mcp");
+    let kept = || {
+        ["lists.json", "pins.json", "known.json"]
+            .map(|file| std::fs::read_to_string(folder.join(file)).unwrap_or_default())
+    };
+    let before = kept();
+    assert!(before.iter().all(|text| !text.is_empty()), "the run itself kept all three: {before:?}");
     at(&world, &format!("{}/mcp", refused_url()));
     offline(&mut world);
     let again = world.run(&[&exec[..], &["--replay", "r.jsonl"]].concat()).success();
     assert_eq!(again.stdout(), first.stdout());
     assert_eq!(model.count(), requests);
     assert!(contacts > 0);
-    // Nothing that a recording says is kept: neither a list, nor which tools were approved, nor how the server is greeted.
-    let identity =
-        |file: &str| std::fs::read_to_string(world.base().join("mcp").join(file)).unwrap_or_default();
-    let port = refused_url();
-    let (_, port) = port.rsplit_once(':').expect("it has one");
-    for file in ["lists.json", "pins.json", "known.json"] {
-        assert!(!identity(file).contains(port), "{}", identity(file));
-    }
+    assert_eq!(kept(), before);
 }
 
 /// What was answered to a form is compared, but for what looks like a secret; a run that leaves the recording says so.
