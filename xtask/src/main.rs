@@ -60,7 +60,12 @@ const CHORES: &[Chore] = &[
         about: "Run every fuzz target over its corpus and on, or only build them",
         run: fuzz::chore,
     },
-    Chore { name: "soak", args: "[AREA] [--hours N]", about: "Run the long tests in full", run: soak::chore },
+    Chore {
+        name: "soak",
+        args: "[AREA] [--hours N] [--part PERCENT]",
+        about: "Run the long tests in full",
+        run: soak::chore,
+    },
     Chore {
         name: "bench",
         args: "[--binary PATH] [AREA]",

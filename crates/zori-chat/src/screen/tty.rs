@@ -321,7 +321,7 @@ fn own_description(stream: impl AsFd, flags: OFlags) -> io::Result<OwnedFd> {
 /// Has the runtime watch a descriptor.
 #[expect(
     deprecated,
-    reason = "the other constructor is unsafe code, which this crate has none of; ours are owned by what watches them"
+    reason = "the other constructor is unsafe code, which this crate has none of; ours live as long as what watches them"
 )]
 fn watched<T: std::os::fd::AsRawFd>(inner: T, interest: Interest) -> io::Result<AsyncFd<T>> {
     AsyncFd::with_interest(inner, interest)

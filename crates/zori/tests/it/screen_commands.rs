@@ -186,7 +186,7 @@ fn nothing_to_go_back_to() {
     let rows = person.rows();
     let over = rows.iter().find(|row| row.contains("· 1 file +1")).unwrap();
     assert_eq!(over.split_once('·').unwrap().1, " 1 file +1 -0");
-    person.types("/und").pauses(200);
+    person.types("/und").sees("› /und");
     assert!(!person.screen().contains("/undo"), "{}", person.screen());
     person.keys("o").pauses(20).keys("\r").sees("checkpoints are off: the session is not saved");
     person.leaves();
