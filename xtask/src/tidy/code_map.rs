@@ -5,6 +5,8 @@ use crate::workspace::Workspace;
 
 /// The page.
 const PAGE: &str = "docs/architecture.md";
+/// What a README has beside what its crate is for.
+const PARTS: [&str; 2] = ["the smallest use", "does not do"];
 
 /// Holds the page against the files.
 pub fn find(workspace: &Workspace) -> Vec<Finding> {
@@ -42,8 +44,9 @@ fn undescribed(workspace: &Workspace, page: &str) -> Vec<Finding> {
         if !page.lines().any(|line| line.starts_with(&format!("### `{name}`"))) {
             findings.push(Finding::file(PAGE, format!("has no section `{name}`")));
         }
-        if workspace.text(&format!("{folder}/README.md")).is_none() {
-            let what = "has no README.md: what it is for, the smallest use, what it does not do";
+        let readme = workspace.text(&format!("{folder}/README.md"));
+        if !readme.is_some_and(|text| PARTS.iter().all(|part| text.to_lowercase().contains(part))) {
+            let what = "has no README.md with what it is for, the smallest use, and what it does not do";
             findings.push(Finding::file(folder, what));
         }
     }
@@ -68,9 +71,13 @@ mod tests {
     use crate::workspace::TextFile;
 
     fn found(page: &str, paths: &[&str]) -> Vec<String> {
-        let file = |path: &str, text: &str| TextFile { path: path.to_owned(), text: text.to_owned() };
-        let mut files: Vec<_> = paths.iter().map(|path| file(path, "")).collect();
-        files.push(file(PAGE, page));
+        found_in(page, &paths.iter().map(|path| (*path, "")).collect::<Vec<_>>())
+    }
+
+    fn found_in(page: &str, files: &[(&str, &str)]) -> Vec<String> {
+        let file =
+            |(path, text): &(&str, &str)| TextFile { path: (*path).to_owned(), text: (*text).to_owned() };
+        let files = files.iter().chain([&(PAGE, page)]).map(file).collect();
         find(&Workspace { root: "/".into(), files }).iter().map(ToString::to_string).collect()
     }
 
@@ -93,12 +100,23 @@ mod tests {
 
     #[test]
     fn every_crate_is_described() {
-        let files = ["crates/a/Cargo.toml", "crates/a/README.md", "crates/b/Cargo.toml"];
+        let lacks = "has no README.md with what it is for, the smallest use, and what it does not do";
+        let files = [
+            ("crates/a/Cargo.toml", ""),
+            (
+                "crates/a/README.md",
+                "# a\n\nIt is for all.\n\n## The smallest use\n\n`a()`\n\n## What it does not do\n\nMuch.\n",
+            ),
+            ("crates/b/Cargo.toml", ""),
+            ("crates/c/Cargo.toml", ""),
+            ("crates/c/README.md", "# c\n\nThe smallest use is `c()`.\n"),
+        ];
         assert_eq!(
-            found("### `a`: the first\n", &files),
+            found_in("### `a`: the first\n### `c`: the third\n", &files),
             [
-                "docs/architecture.md: has no section `b`",
-                "crates/b: has no README.md: what it is for, the smallest use, what it does not do",
+                "docs/architecture.md: has no section `b`".to_owned(),
+                format!("crates/b: {lacks}"),
+                format!("crates/c: {lacks}"),
             ]
         );
     }
