@@ -22,8 +22,7 @@ pub use self::bounds::uncovered;
 use crate::disk::Disk;
 use crate::error::UndoError;
 use crate::live::Live;
-use crate::op::GitHead;
-use crate::repository;
+use crate::repository::{self, GitHeads};
 use crate::state::State;
 use crate::store::{Parents, Shelf, Store};
 pub use crate::tree::TreeLimits;
@@ -129,8 +128,7 @@ struct OpenWindow {
     uncovered: Option<String>,
     /// Why a file that a tool is about to write was not taken.
     lost: Option<String>,
-    head: Option<GitHead>,
-    stash: Option<String>,
+    heads: Option<GitHeads>,
 }
 
 impl Capture {
@@ -308,7 +306,7 @@ impl Shared {
         if let Some(why) = bounds::little_space(&settings.dir) {
             return Err(TreeError::Failed(why));
         }
-        let clean = repository::clean_files(&settings.root, &self.store);
+        let clean = repository::clean_files(&settings.root, settings.home.as_deref(), &self.store);
         let roots = [&settings.root].into_iter().chain(&settings.added).cloned().collect();
         let (files, tracked) = clean.as_ref().map_or((None, &[][..]), |clean| (Some(clean), clean.folders()));
         Tree::baseline(roots, settings.watch, tracked, &Taker { clean: files, ..self.taker() })

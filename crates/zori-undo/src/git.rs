@@ -3,9 +3,10 @@
 //! The index is read here. Where the bytes in the working tree may differ from those of the blob (filters, line ends), or the
 //! index has a form that is not understood, nothing is known and everything is copied.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, Metadata};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct CleanFiles {
     entries: HashMap<PathBuf, IndexEntry>,
     folders: Vec<PathBuf>,
+    /// What the index names, and is not known by it.
+    others: HashSet<PathBuf>,
+    /// Whether git may have left line ends out of the blobs.
+    has_text: bool,
 }
 
 struct IndexEntry {
@@ -30,8 +35,9 @@ struct IndexEntry {
 const TRANSFORMS: &[&str] = &["filter", "ident", "working-tree-encoding", "eol=crlf"];
 
 impl CleanFiles {
-    /// Reads the index of a working tree. `id_len`: how many bytes an object's id has.
-    pub(crate) fn read(root: &Path, git_dir: &Path, id_len: usize) -> Option<Self> {
+    /// Reads the index of a working tree. `home`: where the user may have attributes for all; `id_len`: how many bytes an object's id
+    /// has.
+    pub(crate) fn read(root: &Path, git_dir: &Path, home: Option<&Path>, id_len: usize) -> Option<Self> {
         let path = git_dir.join("index");
         let written = fs::metadata(&path).ok()?;
         let bytes = fs::read(&path).ok()?;
@@ -46,14 +52,22 @@ impl CleanFiles {
                 }
             }
             // What was changed as late as the index itself may have changed since.
-            if let Some(entry) = entry.filter(|entry| entry.mtime < written) {
-                clean.entries.insert(path, entry);
+            match entry.filter(|entry| entry.mtime < written) {
+                Some(entry) => drop(clean.entries.insert(path, entry)),
+                None => drop(clean.others.insert(path)),
             }
         }
         let attributes = folders.iter().map(|folder| folder.join(".gitattributes"));
-        let mut attributes = attributes.chain([root.join(".gitattributes"), git_dir.join("info/attributes")]);
-        if attributes.any(|file| transforms(&file)) {
-            clean.entries.clear();
+        let attributes = attributes.chain([root.join(".gitattributes"), git_dir.join("info/attributes")]);
+        for attributes in attributes.chain(home.map(|home| home.join(".config/git/attributes"))) {
+            match Bytes::of(&attributes) {
+                Bytes::Same => {}
+                Bytes::SameButLineEnds => clean.has_text = true,
+                Bytes::Others => {
+                    clean.others.extend(clean.entries.drain().map(|(path, _)| path));
+                    break;
+                }
+            }
         }
         clean.folders = folders.into_iter().collect();
         Some(clean)
@@ -80,15 +94,54 @@ impl CleanFiles {
             && entry.inode == meta.ino() as u32
             && u64::from(entry.len) == meta.len()
             && entry.executable == (meta.mode() & 0o100 != 0);
-        same.then(|| entry.id.clone())
+        (same && !(self.has_text && has_carriage_return(path))).then(|| entry.id.clone())
+    }
+
+    /// Returns whether the index names a file.
+    pub(crate) fn tracks(&self, path: &Path) -> bool {
+        self.entries.contains_key(path) || self.others.contains(path)
     }
 }
 
-fn transforms(file: &Path) -> bool {
-    match fs::read_to_string(file) {
-        Ok(text) => TRANSFORMS.iter().any(|word| text.contains(word)),
-        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+/// What the bytes of a working tree are to those of the blobs, as far as a file of attributes says.
+enum Bytes {
+    Same,
+    /// `text` takes carriage returns out of a blob and leaves them in the working tree.
+    SameButLineEnds,
+    Others,
+}
+
+impl Bytes {
+    fn of(attributes: &Path) -> Self {
+        let text = match fs::read_to_string(attributes) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::Same,
+            Err(_) => return Self::Others,
+            Ok(text) => text,
+        };
+        if TRANSFORMS.iter().any(|word| text.contains(word)) {
+            return Self::Others;
+        }
+        let mut words = text.split_whitespace().map(|word| word.split('=').next().unwrap_or(word));
+        match words.any(|word| matches!(word, "text" | "crlf" | "eol")) {
+            true => Self::SameButLineEnds,
+            false => Self::Same,
+        }
     }
+}
+
+fn has_carriage_return(path: &Path) -> bool {
+    let read = || {
+        let mut file = File::open(path)?;
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            let len = file.read(&mut piece)?;
+            if len == 0 || piece[..len].contains(&b'\r') {
+                return Ok::<_, io::Error>(len > 0);
+            }
+        }
+    };
+    // One that cannot be read is not known by its blob.
+    read().unwrap_or(true)
 }
 
 /// Every name in an index, with its entry where that is a plain file. `None` for a form that is not understood.

@@ -10,26 +10,35 @@ use crate::git::CleanFiles;
 use crate::op::GitHead;
 use crate::store::Store;
 
-/// Returns where HEAD is; `None` without a repository.
-pub(crate) fn head(root: &Path) -> Option<GitHead> {
-    let dir = git_dir(root)?;
-    let head = fs::read_to_string(dir.join("HEAD")).ok()?;
-    let head = head.trim();
-    let Some(name) = head.strip_prefix("ref: ") else {
-        return Some(GitHead { name: "HEAD".to_owned(), commit: head.to_owned() });
-    };
-    let common = common_dir(&dir);
-    let loose = [&dir, &common].into_iter().find_map(|dir| fs::read_to_string(dir.join(name)).ok());
-    let commit =
-        loose.map(|text| text.trim().to_owned()).or_else(|| packed(&common, name)).unwrap_or_default();
-    Some(GitHead { name: name.to_owned(), commit })
+/// Where a repository is.
+pub(crate) struct GitHeads {
+    pub(crate) head: GitHead,
+    /// The commit of the stash; empty without one.
+    pub(crate) stash: String,
 }
 
-/// Returns the commit of the stash; empty without one. `None` without a repository.
-pub(crate) fn stash(root: &Path) -> Option<String> {
-    let common = common_dir(&git_dir(root)?);
-    let loose = fs::read_to_string(common.join("refs/stash")).ok().map(|text| text.trim().to_owned());
-    Some(loose.or_else(|| packed(&common, "refs/stash")).unwrap_or_default())
+/// Returns where HEAD and the stash are; `None` without a repository.
+pub(crate) fn heads(root: &Path) -> Option<GitHeads> {
+    let dir = git_dir(root)?;
+    let common = common_dir(&dir);
+    let head = fs::read_to_string(dir.join("HEAD")).ok()?;
+    let (name, commit) = match head.trim().strip_prefix("ref: ") {
+        Some(name) => (name, commit_of(&[&dir, &common], name)),
+        None => ("HEAD", head.trim().to_owned()),
+    };
+    // A stash is a log of commits, so that there is none without one.
+    let stash = match common.join("logs/refs/stash").exists() {
+        true => commit_of(&[&common], "refs/stash"),
+        false => String::new(),
+    };
+    Some(GitHeads { head: GitHead { name: name.to_owned(), commit }, stash })
+}
+
+/// Returns the commit of a ref; empty without one. The last folder is the one that working trees share.
+fn commit_of(dirs: &[&PathBuf], name: &str) -> String {
+    let loose = dirs.iter().find_map(|dir| fs::read_to_string(dir.join(name)).ok());
+    let loose = loose.map(|text| text.trim().to_owned());
+    loose.or_else(|| packed(dirs.last()?, name)).unwrap_or_default()
 }
 
 fn packed(dir: &Path, name: &str) -> Option<String> {
@@ -61,7 +70,7 @@ pub(crate) fn common_dir(dir: &Path) -> PathBuf {
 
 /// Returns the files that equal their index entry, once the store holds links to git's objects, so that they stay whatever
 /// becomes of the repository (UNDO-8). `None` where every file is copied.
-pub(crate) fn clean_files(root: &Path, store: &Store) -> Option<CleanFiles> {
+pub(crate) fn clean_files(root: &Path, home: Option<&Path>, store: &Store) -> Option<CleanFiles> {
     let dir = git_dir(root)?;
     let config = config(root)?;
     let set = |key: &str| config.lines().filter_map(|line| line.split_once(' ')).find(|(k, _)| *k == key);
@@ -72,7 +81,7 @@ pub(crate) fn clean_files(root: &Path, store: &Store) -> Option<CleanFiles> {
         return None;
     }
     let sha256 = set("extensions.objectformat").is_some_and(|(_, value)| value == "sha256");
-    let clean = CleanFiles::read(root, &dir, if sha256 { 32 } else { 20 })?;
+    let clean = CleanFiles::read(root, &dir, home, if sha256 { 32 } else { 20 })?;
     link_objects(&common_dir(&dir), store, &clean, sha256).ok()?;
     Some(clean)
 }

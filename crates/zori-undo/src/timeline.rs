@@ -43,7 +43,13 @@ impl<'o> Timeline<'o> {
 
     /// Returns the last turn with changes that were not taken back.
     pub fn last_turn(&self) -> Option<u32> {
-        self.ops.iter().filter(|op| self.is_active(op)).map(|op| op.turn).max()
+        self.ops.iter().filter(|op| self.is_active(op) && !op.changes.is_empty()).map(|op| op.turn).max()
+    }
+
+    /// Returns the turn that the last undo went back to, where nothing was changed since. What it kept can still go back.
+    pub fn just_undone(&self) -> Option<u32> {
+        let last = self.ops.iter().rev().find(|op| op.kind != OpKind::Outside)?;
+        (last.kind == OpKind::Undo).then_some(last.turn)
     }
 
     /// Returns what goes back to the beginning of a turn. With `again` also what an earlier undo was about, whose paths may
@@ -56,8 +62,10 @@ impl<'o> Timeline<'o> {
     /// Returns the last undo that was not itself taken back and that no later change follows.
     pub fn redo(&self) -> Option<Selection<'o>> {
         let undo =
-            self.ops.iter().rev().find(|op| op.kind == OpKind::Undo && !self.undone.contains(&op.id))?;
-        let later = self.ops.iter().any(|op| op.id > undo.id && is_call(op));
+            self.ops.iter().rev().find(|op| {
+                op.kind == OpKind::Undo && !op.changes.is_empty() && !self.undone.contains(&op.id)
+            })?;
+        let later = self.ops.iter().any(|op| op.id > undo.id && is_call(op) && !op.changes.is_empty());
         let to_turn = undo.turn;
         (!later).then_some(Selection { ops: vec![undo], to_turn })
     }
@@ -65,11 +73,6 @@ impl<'o> Timeline<'o> {
     /// Returns the number for the next operation.
     pub fn next_id(&self) -> u64 {
         self.ops.iter().map(|op| op.id).max().unwrap_or(0) + 1
-    }
-
-    /// Returns the changes of a turn that were not taken back, oldest first.
-    pub fn of_turn(&self, turn: u32) -> impl Iterator<Item = &'o Op> {
-        self.ops.iter().filter(move |op| op.turn == turn && self.is_active(op))
     }
 
     fn is_active(&self, op: &Op) -> bool {

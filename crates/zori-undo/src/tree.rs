@@ -2,7 +2,7 @@
 //!
 //! With a watcher only what it names is looked at; without one the tree is walked and compared by stat.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::ops::Bound;
@@ -88,8 +88,10 @@ pub(crate) struct Tree {
     scope: Scope,
     watch: Option<Watch>,
     known: Entries,
-    /// Folders that are not entered.
-    skipped: BTreeSet<PathBuf>,
+    /// What is out of scope: folders that are not entered, ignored files that are too long. It stays so for as long as it is there,
+    /// whatever becomes of the ignore files and of its length: nothing is known of what it was before, so it is never taken for
+    /// something that a call has made.
+    skipped: Entries,
     copied: u64,
     /// Whether this is the first look.
     first: bool,
@@ -101,6 +103,18 @@ pub(crate) struct Refreshed {
     pub(crate) sorted: Sorting,
     /// Folders that were not looked at and are gone.
     pub(crate) removed_folders: u64,
+    /// Files that were not looked at and are gone.
+    pub(crate) removed_files: u64,
+}
+
+impl Refreshed {
+    /// Counts what was out of scope and is gone.
+    fn count(&mut self, skipped: &Entry) {
+        match skipped.state.is_dir() {
+            true => self.removed_folders += 1,
+            false => self.removed_files += 1,
+        }
+    }
 }
 
 impl Tree {
@@ -120,7 +134,7 @@ impl Tree {
             scope: Scope::default(),
             watch,
             known: Entries::new(),
-            skipped: BTreeSet::new(),
+            skipped: Entries::new(),
             copied: 0,
             first: true,
         };
@@ -133,7 +147,7 @@ impl Tree {
     /// Returns what changed since the last look, ordered by path.
     pub(crate) fn refresh(&mut self, taker: &Taker<'_>) -> Result<Refreshed, TreeError> {
         let sorted = Sorting { window: taker.window, ..Sorting::default() };
-        let mut refreshed = Refreshed { sorted, removed_folders: 0 };
+        let mut refreshed = Refreshed { sorted, ..Refreshed::default() };
         let (paths, ended) = match self.watch.as_mut().map(Watch::drain) {
             Some(Drained::Paths { changed, ended }) => (changed, ended),
             Some(Drained::Overflow) | None => {
@@ -146,19 +160,20 @@ impl Tree {
                     }
                 };
                 refreshed.sorted.diff(&old, &self.known);
-                refreshed.removed_folders = self.forget_skipped();
+                self.forget_skipped(&mut refreshed);
                 return Ok(refreshed);
             }
         };
-        let mut seen_rescan: Vec<PathBuf> = Vec::new();
+        // What is below a folder comes right behind it.
+        let mut rescanned: Option<PathBuf> = None;
         for path in paths {
-            if seen_rescan.iter().any(|done| path.starts_with(done)) {
+            if rescanned.as_ref().is_some_and(|done| path.starts_with(done)) {
                 continue;
             }
-            if self.skipped.contains(&path) && !path.exists() {
-                self.skipped.remove(&path);
-                refreshed.removed_folders += 1;
-                continue;
+            if self.skipped.get(&path).is_some_and(|skipped| !is_still(&path, skipped))
+                && let Some(gone) = self.skipped.remove(&path)
+            {
+                refreshed.count(&gone);
             }
             if path.file_name().is_some_and(|name| name == ".gitignore") {
                 // What is in scope may be another set of files; nothing that was known is forgotten.
@@ -167,8 +182,8 @@ impl Tree {
                     self.scope.enter(folder, top);
                 }
             }
-            if self.visit(&path, ended.contains(&path), &mut refreshed.sorted, taker)? {
-                seen_rescan.push(path);
+            if self.visit(&path, ended.contains(&path), &mut refreshed, taker)? {
+                rescanned = Some(path);
             }
         }
         refreshed.sorted.sort();
@@ -196,6 +211,7 @@ impl Tree {
 
     /// Takes a change that is known from elsewhere: the path is what it is now.
     pub(crate) fn note(&mut self, path: &Path, state: Option<&State>) {
+        self.skipped.remove(path);
         match (state, fs::symlink_metadata(path)) {
             (Some(state), Ok(meta)) if self.in_scope(path) => {
                 let entry = Entry { key: StatKey::of(&meta), state: state.clone(), racy: true };
@@ -229,7 +245,7 @@ impl Tree {
         &mut self,
         path: &Path,
         another: bool,
-        sorting: &mut Sorting,
+        refreshed: &mut Refreshed,
         taker: &Taker<'_>,
     ) -> Result<bool, TreeError> {
         if !self.in_scope(path) || is_own(path) {
@@ -247,7 +263,8 @@ impl Tree {
             let now = State::Dir { mode: meta.mode() & 0o7777 };
             if *mode != meta.mode() & 0o7777 {
                 let before = Some(State::Dir { mode: *mode });
-                sorting.changes.push(Change { path: path.to_owned(), before, after: Some(now.clone()) });
+                let change = Change { path: path.to_owned(), before, after: Some(now.clone()) };
+                refreshed.sorted.changes.push(change);
             }
             let entry = Entry { key: StatKey::of(meta), state: now, racy: false };
             self.known.insert(path.to_owned(), entry);
@@ -263,11 +280,12 @@ impl Tree {
                 None => self.known.remove(path),
             };
             let after = self.known.get(path);
-            sorting.push(path, before.as_ref(), after);
+            refreshed.sorted.push(path, before.as_ref(), after);
             return Ok(false);
         }
         // A folder comes, goes, or is another one.
         let old = self.take_below(path);
+        self.forget_skipped_below(path, refreshed);
         if let Some(watch) = &mut self.watch {
             watch.forget(path);
         }
@@ -276,7 +294,7 @@ impl Tree {
         if let Some(meta) = &meta {
             self.list_entry(path, meta, &old, &mut new, taker)?;
         }
-        sorting.diff(&old, &new);
+        refreshed.sorted.diff(&old, &new);
         self.known.extend(new);
         Ok(true)
     }
@@ -350,9 +368,15 @@ impl Tree {
         taker: &Taker<'_>,
     ) -> Result<(), TreeError> {
         if meta.is_dir() {
-            if !self.scope.enters(path, path.file_name().unwrap_or_default()) {
+            // A folder that is known stays in scope; only one that is new to it is judged.
+            let is_known = old.get(path).is_some_and(|entry| entry.state.is_dir());
+            let name = path.file_name().unwrap_or_default();
+            let is_out = self.is_out(path, true);
+            if !is_known && (is_out || !self.scope.enters(path, name)) {
                 if !path.ends_with(".git") {
-                    self.skipped.insert(path.to_owned());
+                    let state = State::Dir { mode: meta.mode() & 0o7777 };
+                    self.skipped
+                        .insert(path.to_owned(), Entry { key: StatKey::of(meta), state, racy: false });
                 }
                 return Ok(());
             }
@@ -400,7 +424,11 @@ impl Tree {
         {
             return Ok(Some(old.clone()));
         }
-        if meta.len() > MAX_IGNORED && old.is_none() && self.scope.ignored(path, false) {
+        let is_tracked = || taker.clean.is_some_and(|clean| clean.tracks(path));
+        let is_long = || meta.len() > MAX_IGNORED && self.scope.ignored(path, false) && !is_tracked();
+        if old.is_none() && (self.is_out(path, false) || is_long()) {
+            let state = State::File { content: Content::NotTaken, mode, len: key.len };
+            self.skipped.insert(path.to_owned(), Entry { key, state, racy: false });
             return Ok(None);
         }
         let racy = taker.now.saturating_sub(key.ctime.max(key.mtime)) < RACY_NS;
@@ -449,12 +477,31 @@ impl Tree {
         Ok(taken.map_or(Content::NotTaken, |(hash, _)| Content::Stored(hash)))
     }
 
-    /// Forgets folders that were not entered and are gone; returns how many.
-    fn forget_skipped(&mut self) -> u64 {
-        let before = self.skipped.len();
-        self.skipped.retain(|folder| folder.exists());
-        (before - self.skipped.len()) as u64
+    /// Forgets what was out of scope and is gone.
+    fn forget_skipped(&mut self, refreshed: &mut Refreshed) {
+        self.forget_skipped_below(Path::new("/"), refreshed);
     }
+
+    /// The same below a folder that is gone, or another one.
+    fn forget_skipped_below(&mut self, folder: &Path, refreshed: &mut Refreshed) {
+        let below = self.skipped.range::<Path, _>((Bound::Excluded(folder), Bound::Unbounded));
+        let below = below.take_while(|(path, _)| path.starts_with(folder));
+        let gone = below.filter(|(path, skipped)| !is_still(path, skipped)).map(|(path, _)| path);
+        let gone: Vec<PathBuf> = gone.cloned().collect();
+        for skipped in gone.into_iter().filter_map(|path| self.skipped.remove(&path)) {
+            refreshed.count(&skipped);
+        }
+    }
+
+    fn is_out(&self, path: &Path, is_dir: bool) -> bool {
+        self.skipped.get(path).is_some_and(|skipped| skipped.state.is_dir() == is_dir)
+    }
+}
+
+/// Returns whether what is out of scope is still there.
+fn is_still(path: &Path, skipped: &Entry) -> bool {
+    let is_dir = skipped.state.is_dir();
+    fs::symlink_metadata(path).is_ok_and(|meta| if is_dir { meta.is_dir() } else { meta.is_file() })
 }
 
 /// Opens a file, not through a link.

@@ -12,7 +12,7 @@ use crate::op::{Op, OpKind, Uncovered, shown};
 use crate::repository;
 use crate::state::{Change, State, same};
 use crate::timeline::Timeline;
-use crate::tree::{Refreshed, Taker};
+use crate::tree::Taker;
 
 /// So many paths are listed in the session log (UNDO-22).
 const MOST_PATHS: usize = 50;
@@ -52,14 +52,13 @@ impl Shared {
         state: &mut CaptureState,
         open: OpenWindow,
     ) -> Result<(Option<ChangedFiles>, Option<String>), String> {
-        let OpenWindow { began, exact, handed, calls, tree, announced, mut uncovered, head, stash, .. } =
-            open;
+        let OpenWindow { began, exact, handed, calls, tree, announced, mut uncovered, heads, .. } = open;
         let ended = self.now();
         if let Some(live) = state.live.as_mut().filter(|_| announced) {
             live.end(ended);
         }
         let mut exact = self.look_after(exact, &handed)?;
-        let mut removed_folders = 0;
+        let (mut removed_folders, mut removed_files) = (0, 0);
         let mut changes = Vec::new();
         let mut outside = Vec::new();
         let window = (began, ended);
@@ -71,9 +70,9 @@ impl Shared {
                 known.note(&change.path, change.after.as_ref());
             }
             match known.refresh(&Taker { window: Some(window), ..self.taker() }) {
-                Ok(Refreshed { sorted, removed_folders: removed }) => {
-                    removed_folders = removed;
-                    (changes, outside) = (sorted.changes, sorted.outside);
+                Ok(found) => {
+                    (removed_folders, removed_files) = (found.removed_folders, found.removed_files);
+                    (changes, outside) = (found.sorted.changes, found.sorted.outside);
                 }
                 Err(error) => {
                     uncovered = Some(error.to_string());
@@ -92,8 +91,15 @@ impl Shared {
         changes.append(&mut exact);
         changes.retain(|change| !same(change.before.as_ref(), change.after.as_ref()));
         Change::sort(&mut changes);
-        // Where the clock was set back nothing can be told apart; that is listed, though nothing can be undone of it.
-        if changes.is_empty() && (others == 0 || began <= ended) {
+        let after = if tree { repository::heads(&self.settings.root) } else { None };
+        let (git, stash) = heads.zip(after).map_or((None, None), |(before, after)| {
+            let moved = (before.head != after.head).then_some((before.head, after.head));
+            (moved, (before.stash != after.stash).then_some((before.stash, after.stash)))
+        });
+        // Where the clock was set back nothing can be told apart; that is listed, though nothing can be undone of it. So is what is
+        // gone of ignored folders and files, and where git's HEAD and its stash have moved.
+        let listed = removed_folders + removed_files > 0 || git.is_some() || stash.is_some();
+        if changes.is_empty() && !listed && (others == 0 || began <= ended) {
             return Ok((None, uncovered));
         }
         let coverage = if uncovered.is_some() { Coverage::Tools } else { Coverage::Full };
@@ -109,12 +115,9 @@ impl Shared {
             ("command", commands),
             ("server call", remote),
             ("ignored folder", removed_folders),
+            ("ignored file", removed_files),
             ("changed by others", others),
         ];
-        let after = if tree { repository::head(&self.settings.root) } else { None };
-        let git = head.zip(after).filter(|(before, after)| before != after);
-        let stash =
-            stash.zip(repository::stash(&self.settings.root)).filter(|(before, after)| before != after);
         let op = Op {
             call: calls.first().map(|call| call.call.to_string()),
             kind,

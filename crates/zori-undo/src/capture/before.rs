@@ -51,8 +51,7 @@ impl Shared {
         if first {
             state.open.began = self.now();
             if needs_tree {
-                state.open.head = repository::head(&self.settings.root);
-                state.open.stash = repository::stash(&self.settings.root);
+                state.open.heads = repository::heads(&self.settings.root);
             }
         }
         if needs_tree && !state.open.announced {

@@ -14,3 +14,4 @@ mod purge;
 mod racing;
 mod repositories;
 mod scarce;
+mod scope;

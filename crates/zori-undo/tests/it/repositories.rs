@@ -25,6 +25,11 @@ const ODD: &[Odd] = &[
         ruin: "sed -i s/a/b/ a.txt",
     },
     Odd {
+        name: "line ends that git leaves out of its blobs",
+        make: "git init -q; echo '* text=auto' > .gitattributes; printf 'a\\r\\nb\\r\\n' > a.txt; echo b > b.txt; git add -A 2>/dev/null; git commit -qm 1",
+        ruin: "sed -i s/a/X/ a.txt; rm b.txt",
+    },
+    Odd {
         name: "a filter, as large files have one",
         make: "git init -q; git config filter.big.clean 'sed s/^/POINTER/'; git config filter.big.smudge 'sed s/^POINTER//';
                echo '*.bin filter=big' > .gitattributes; echo large > a.bin; git add -A; git commit -qm 1",
