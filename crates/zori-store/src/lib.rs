@@ -43,7 +43,7 @@ pub use project::{project_dir, project_root};
 pub use record::{Meta, Record, RecordKind, ReplyEnd};
 pub use repair::repair;
 pub use transcript::{prompt_title, transcript, transcript_block};
-pub use turns::{SessionTurn, turns};
+pub use turns::{LastUndo, SessionTurn, last_undo, turns};
 pub use views::views_since_undo;
 pub use writer::{Durability, NewSession, SessionWriter};
 

@@ -25,6 +25,8 @@ pub struct SessionTurn {
 /// Returns the turns in order.
 pub fn turns(records: impl IntoIterator<Item = Record>) -> Vec<SessionTurn> {
     let mut turns: Vec<SessionTurn> = Vec::new();
+    // The turns that each undo took back.
+    let mut undone: Vec<Vec<u32>> = Vec::new();
     for (at, record) in records.into_iter().enumerate() {
         let begins = record.begins_turn();
         match record.kind {
@@ -49,13 +51,53 @@ pub fn turns(records: impl IntoIterator<Item = Record>) -> Vec<SessionTurn> {
                     }
                 }
             }
-            RecordKind::Rewound { to_turn, what, redo, .. } if what != "files" => {
-                turns.iter_mut().filter(|turn| turn.number >= to_turn).for_each(|turn| turn.active = redo);
+            RecordKind::Rewound { redo: true, what, .. } if what != "files" => {
+                let back = undone.pop().unwrap_or_default();
+                turns
+                    .iter_mut()
+                    .filter(|turn| back.contains(&turn.number))
+                    .for_each(|turn| turn.active = true);
+            }
+            RecordKind::Rewound { to_turn, what, .. } if what != "files" => {
+                let mut gone = Vec::new();
+                for turn in turns.iter_mut().filter(|turn| turn.number >= to_turn && turn.active) {
+                    turn.active = false;
+                    gone.push(turn.number);
+                }
+                undone.push(gone);
             }
             _ => {}
         }
     }
     turns
+}
+
+/// An undo that can be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastUndo {
+    /// The turn whose beginning was the goal.
+    pub to_turn: u32,
+    /// Whether files were changed by it.
+    pub files: bool,
+}
+
+/// Returns the last undo that was not taken back.
+pub fn last_undo(records: impl IntoIterator<Item = Record>) -> Option<LastUndo> {
+    let mut undos: Vec<LastUndo> = Vec::new();
+    for record in records {
+        let RecordKind::Rewound { to_turn, what, op, redo, .. } = record.kind else { continue };
+        let only_files = what == "files";
+        match redo {
+            // Files alone come back from the last undo that had any.
+            true => {
+                let last = undos.iter().rposition(|undo| undo.files || !only_files);
+                last.map(|at| undos.remove(at));
+            }
+            false if op.is_some() || !only_files => undos.push(LastUndo { to_turn, files: op.is_some() }),
+            false => {}
+        }
+    }
+    undos.pop()
 }
 
 #[cfg(test)]
@@ -91,5 +133,29 @@ mod tests {
         let redo = r#"{"type":"rewound","to_turn":2,"what":"both","redo":true,"ts":""}"#;
         let all: Vec<_> = lines.into_iter().chain([redo]).collect();
         assert_eq!(read(&all)[1], "2 two 6 true [0, 0, 0]");
+    }
+
+    #[test]
+    fn each_redo_is_of_one_undo() {
+        let prompt = |text: &str| format!(r#"{{"type":"message","role":"user","text":"{text}","ts":""}}"#);
+        let back = |turn: u32, more: &str| format!(r#"{{"type":"rewound","to_turn":{turn},{more},"ts":""}}"#);
+        let redo = |what: &str| back(1, &format!(r#""what":"{what}","redo":true"#));
+        let mut lines = vec![prompt("one"), prompt("two"), prompt("three")];
+        let (chat, both, files) = (r#""what":"chat""#, r#""what":"both","op":7"#, r#""what":"files","op":8"#);
+        lines.extend([back(3, chat), back(2, both), back(1, files), back(1, r#""what":"files""#)]);
+        let read = |lines: &[String]| {
+            let records = || lines.iter().flat_map(|line| decode(line.as_bytes()).records);
+            let active: Vec<_> = turns(records()).into_iter().map(|turn| turn.active).collect();
+            (active, last_undo(records()).map(|undo| (undo.to_turn, undo.files)))
+        };
+        assert_eq!(read(&lines), (vec![true, false, false], Some((1, true))));
+        lines.push(redo("files"));
+        assert_eq!(read(&lines), (vec![true, false, false], Some((2, true))));
+        lines.push(redo("both"));
+        assert_eq!(read(&lines), (vec![true, true, false], Some((3, false))));
+        lines.push(redo("files"));
+        assert_eq!(read(&lines), (vec![true, true, false], Some((3, false))), "it had no files");
+        lines.push(redo("chat"));
+        assert_eq!(read(&lines), (vec![true, true, true], None));
     }
 }

@@ -135,6 +135,14 @@ impl Restorer<'_> {
         Ok(finished)
     }
 
+    /// Writes down that an undo has found nothing to put back, so that the next one goes on before it.
+    pub fn note(&self, plan: &Plan, facts: &RestoreFacts) -> Result<(), UndoError> {
+        if plan.undoes.is_empty() {
+            return Ok(());
+        }
+        self.store.append_op(&op(facts, plan.undoes.clone(), Vec::new()))
+    }
+
     /// Writes down what was done, and forgets the plan.
     fn close(
         &self,
@@ -144,30 +152,18 @@ impl Restorer<'_> {
     ) -> Result<Restored, UndoError> {
         Kept::sort(&mut restored.kept);
         if !restored.steps.is_empty() {
-            let RestoreFacts { op, turn, kind, now } = journal.facts;
+            let RestoreFacts { op: id, kind, .. } = journal.facts;
             let change = |step: &Step| Change {
                 path: step.path.clone(),
                 before: step.expect.clone(),
                 after: step.target.clone(),
             };
-            let known = self.store.read_ops()?.ops.iter().any(|known| known.id == op && known.kind == kind);
+            let known = self.store.read_ops()?.ops.iter().any(|known| known.id == id && known.kind == kind);
             if !known {
-                self.store.append_op(&Op {
-                    id: op,
-                    turn,
-                    call: None,
-                    kind,
-                    window: (now, now),
-                    coverage: Coverage::Full,
-                    shared: false,
-                    git: None,
-                    stash: None,
-                    uncovered: Vec::new(),
-                    undoes: journal.undoes.clone(),
-                    changes: restored.steps.iter().map(change).collect(),
-                })?;
+                let changes = restored.steps.iter().map(change).collect();
+                self.store.append_op(&op(&journal.facts, journal.undoes.clone(), changes))?;
             }
-            restored.op = Some(op);
+            restored.op = Some(id);
         }
         std::fs::remove_file(file).map_err(UndoError::at(file))?;
         Ok(restored)
@@ -240,6 +236,25 @@ impl Restorer<'_> {
         let Work { failed, kept, stopped, .. } = work;
         let done = journal.steps.iter().enumerate().filter(|(at, _)| !failed.contains(at));
         Ok(Restored { steps: done.map(|(_, step)| step.clone()).collect(), kept, op: None, stopped })
+    }
+}
+
+/// Returns the operation that a restore is.
+fn op(facts: &RestoreFacts, undoes: Vec<u64>, changes: Vec<Change>) -> Op {
+    let RestoreFacts { op, turn, kind, now } = *facts;
+    Op {
+        id: op,
+        turn,
+        call: None,
+        kind,
+        window: (now, now),
+        coverage: Coverage::Full,
+        shared: false,
+        git: None,
+        stash: None,
+        uncovered: Vec::new(),
+        undoes,
+        changes,
     }
 }
 

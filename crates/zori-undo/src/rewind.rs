@@ -1,6 +1,6 @@
 //! Going back: from operations to a plan, and from a plan to files. What the command line, the chat and the protocols share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use crate::error::UndoError;
 use crate::hash::Hash;
 use crate::op::{GitHead, Op, OpKind, Uncovered};
 use crate::plan::{Force, Kept, Now, Plan, Reason, Step, plan};
+use crate::repository;
 use crate::restore::{RestoreFacts, Restored, Restorer};
 use crate::state::{Content, State};
 use crate::store::{Shelf, Store};
@@ -134,8 +135,19 @@ pub fn rewind(
     let blobs = Blobs::resolve(store, &mut ops);
     let timeline = Timeline::new(&ops);
     let again = request.force == Force::Replace;
+    let replaces_something = |selection: &Selection<'_>| {
+        let long = long_files(context, &selection.ops);
+        !plan(&selection.ops, Force::Replace, |path| look(context, &selection.ops, &long, path))
+            .steps
+            .is_empty()
+    };
     let selection = match request.goal {
-        Goal::LastChange => timeline.last_turn().map(|turn| timeline.since(turn, again)),
+        Goal::LastChange => {
+            // What the last undo has kept comes before what is further back.
+            let kept = again.then(|| timeline.just_undone()).flatten().map(|turn| timeline.since(turn, true));
+            let last = || timeline.last_turn().map(|turn| timeline.since(turn, again));
+            kept.filter(replaces_something).or_else(last)
+        }
         Goal::Turn(turn) => Some(timeline.since(turn, again)),
         Goal::Redo => timeline.redo(),
     };
@@ -144,19 +156,24 @@ pub fn rewind(
     let shelf = |path: &Path| if (context.sensitive)(path) { Shelf::Sensitive } else { Shelf::Plain };
     let (disk, client, max_file) = (context.disk, context.client, context.max_file);
     let restorer = Restorer { store, contents: &blobs, disk, client, shelf: &shelf, max_file };
-    let planned = restorer.check(plan(&selected, request.force, |path| look(context, &selected, path)));
+    let long = long_files(context, &selected);
+    let planned =
+        restorer.check(plan(&selected, request.force, |path| look(context, &selected, &long, path)));
     let facts = RestoreFacts { op: timeline.next_id(), turn: to_turn, kind, now: context.now };
+    if !request.dry_run && planned.steps.is_empty() && planned.kept.is_empty() {
+        restorer.note(&planned, &facts)?;
+    }
     let outcome = match request.dry_run || planned.steps.is_empty() {
         true => Restored { steps: planned.steps.clone(), kept: planned.kept.clone(), ..Restored::default() },
         false => {
             let counted = count(&planned, &blobs, context);
             (context.announce)(facts.op, &planned).map_err(UndoError::Untold)?;
             let done = restorer.run(&planned, &facts)?;
-            return Ok(Some(report(&selected, to_turn, done, counted, read.skipped)));
+            return Ok(Some(report(store, &selected, to_turn, done, counted, read.skipped)));
         }
     };
     let counted = count(&planned, &blobs, context);
-    Ok(Some(report(&selected, to_turn, outcome, counted, read.skipped)))
+    Ok(Some(report(store, &selected, to_turn, outcome, counted, read.skipped)))
 }
 
 /// Finishes what a crash left behind in this session, if anything.
@@ -171,7 +188,7 @@ pub fn recover(store: &Store, context: &RewindContext<'_>) -> Result<Vec<Restore
     Restorer { store, contents: &blobs, disk, client, shelf: &shelf, max_file }.recover()
 }
 
-fn look(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> Now {
+fn look(context: &RewindContext<'_>, ops: &[&Op], long: &HashSet<&Path>, path: &Path) -> Now {
     let Some((folder, name)) = split(path) else { return Now::Kept(Reason::PathMoved) };
     let folder = match context.disk.folder(folder) {
         Ok(folder) => folder,
@@ -181,7 +198,8 @@ fn look(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> Now {
         }
         Err(_) => return Now::Kept(Reason::PathMoved),
     };
-    match context.disk.look(&folder, &name, longest(context, ops, path)) {
+    let most = if long.contains(path) { MAX_REFLINK.max(context.max_file) } else { context.max_file };
+    match context.disk.look(&folder, &name, most) {
         Ok(Found::Nothing) => Now::State(None),
         Ok(Found::State(State::File { content: Content::NotTaken, .. })) => Now::Kept(Reason::TooLarge),
         Ok(Found::State(State::File { .. })) if is_unsaved(context, ops, path) => {
@@ -193,12 +211,12 @@ fn look(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> Now {
     }
 }
 
-/// Returns how long a file may be that is read: longer than others, where something that long was captured.
-fn longest(context: &RewindContext<'_>, ops: &[&Op], path: &Path) -> u64 {
-    let changes = ops.iter().flat_map(|op| &op.changes).filter(|change| change.path == path);
-    let mut states = changes.flat_map(|change| [&change.before, &change.after]).flatten();
+/// Returns the files that are read although they are longer than others may be, because something that long was captured.
+fn long_files<'a>(context: &RewindContext<'_>, ops: &[&'a Op]) -> HashSet<&'a Path> {
     let shared = |state: &State| matches!(state, State::File { content: Content::Stored(_), len, .. } if *len > context.max_file);
-    if states.any(shared) { MAX_REFLINK.max(context.max_file) } else { context.max_file }
+    let changes = ops.iter().flat_map(|op| &op.changes);
+    let long = changes.filter(|change| [&change.before, &change.after].into_iter().flatten().any(shared));
+    long.map(|change| change.path.as_path()).collect()
 }
 
 /// Returns whether the client's editor has a text of a file that is nowhere else: not on disk, and in none of the operations, as a
@@ -237,6 +255,7 @@ fn count(plan: &Plan, contents: &dyn Contents, context: &RewindContext<'_>) -> B
 }
 
 fn report(
+    store: &Store,
     ops: &[&Op],
     to_turn: u32,
     outcome: Restored,
@@ -267,6 +286,8 @@ fn report(
         .next_back()
         .zip(stashes().next())
         .map(|(oldest, newest)| (oldest.0.clone(), newest.1.clone()));
+    // Whoever moved them back already needs no advice.
+    let now = repository::heads(store.root());
     Report {
         to_turn,
         op: outcome.op,
@@ -278,8 +299,10 @@ fn report(
         restored: outcome.steps.iter().map(restored).collect(),
         kept: outcome.kept,
         not_covered,
-        git: git.filter(|(before, after)| before != after),
-        stash: stash.filter(|(before, after)| before != after),
+        git: git
+            .filter(|(before, after)| before != after && now.as_ref().is_none_or(|now| now.head != *before)),
+        stash: stash
+            .filter(|(before, after)| before != after && now.as_ref().is_none_or(|now| now.stash != *before)),
         stopped: outcome.stopped,
         skipped,
     }

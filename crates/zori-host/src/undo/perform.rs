@@ -11,7 +11,9 @@ use zori_core::ids::SessionId;
 use zori_core::log::LogError;
 use zori_core::message::Message;
 use zori_policy::paths::Workspace;
-use zori_store::{AuditFile, FilesBack, Record, SessionDir, SessionTurn, turns, views_since_undo};
+use zori_store::{
+    AuditFile, FilesBack, LastUndo, Record, SessionDir, SessionTurn, last_undo, turns, views_since_undo,
+};
 use zori_undo::disk::Disk;
 use zori_undo::op::shown;
 use zori_undo::rewind::{Goal, Request, RewindContext};
@@ -126,8 +128,16 @@ impl Context<'_> {
             max_file: self.settings.limits.max_file,
             now: nanos((self.settings.now)()),
         };
+        // An undo of turns that changed no file is no operation; only the records know of it.
+        let chat_only = match (goal, request.what) {
+            (Goal::Redo, UndoScope::Chat | UndoScope::Both) => {
+                self.read(|records| last_undo(records))?.filter(|undo| !undo.files)
+            }
+            _ => None,
+        };
         let files = match request.what {
             UndoScope::Chat => None,
+            UndoScope::Both if chat_only.is_some() => None,
             UndoScope::Files | UndoScope::Both => {
                 let request = Request { goal, force: request.force, dry_run: request.dry_run };
                 zori_undo::rewind::rewind(self.store, &context, request)?
@@ -141,6 +151,7 @@ impl Context<'_> {
         let to_turn = match (goal, &files) {
             (Goal::Turn(turn), _) => turn,
             (_, Some(report)) => report.to_turn,
+            (Goal::Redo, None) if let Some(LastUndo { to_turn, .. }) = chat_only => to_turn,
             (Goal::Redo, None) => return Err(UndoFailure::NothingToRedo),
             (Goal::LastChange, None) => return Err(UndoFailure::Nothing),
         };

@@ -220,6 +220,54 @@ fn git_is_never_written() {
     assert_eq!([project.read("a.txt"), project.read("x.txt")], ["a\na\n", "-"]);
 }
 
+/// A turn that only commits has nothing to put back, and where HEAD was is known all the same, until somebody has moved it back.
+#[test]
+fn a_commit_and_nothing_else() {
+    let project = project(true, true);
+    project.turn("git commit -qam two");
+    let git = |dry_run| {
+        let report = project.rewind(Goal::Turn(1), Force::Keep, dry_run).expect("there is an operation");
+        (report.git.map(|(before, _)| before.commit), report.restored.len())
+    };
+    let (Some(before), 0) = git(true) else { panic!("HEAD moved") };
+    assert_eq!(project.undo(), "nothing", "no turn has changed a file");
+    project.shell(&format!("git reset -q --soft {before}"));
+    assert_eq!(git(false), (None, 0));
+    project.turn("echo x > x");
+    assert_eq!(project.undo(), "removed x +0 -1");
+}
+
+/// An undo that finds everything as it was before goes on before that the next time, and does not say so for ever.
+#[test]
+fn a_turn_that_somebody_else_has_taken_back() {
+    let project = project(true, true);
+    let before = project.files();
+    project.turn("echo x > a.txt");
+    let first = project.files();
+    project.turn("echo y > a.txt; echo y > y");
+    project.shell("echo x > a.txt; rm y");
+    assert_eq!((project.undo(), project.files()), (String::new(), first));
+    project.undo();
+    assert_eq!(project.files(), before);
+}
+
+/// What an undo has kept, and says so, is what the same with `--replace` takes: no earlier turn goes with it.
+#[test]
+fn what_was_kept_is_taken_after_all() {
+    let project = project(true, true);
+    project.turn("echo one > one");
+    project.turn("echo two > two; echo two > a.txt");
+    project.write("a.txt", "mine\n");
+    assert_eq!(project.undo(), "removed two +0 -1\nkept a.txt changed_since");
+    let replace = || project.told(project.rewind(Goal::LastChange, Force::Replace, false));
+    assert_eq!(replace(), "restored a.txt +2 -1");
+    assert_eq!([project.read("a.txt"), project.read("one")], ["a\na\n", "one\n"]);
+    assert_eq!(replace(), "removed one +0 -1");
+    project.redo();
+    project.redo();
+    assert_eq!([project.read("a.txt"), project.read("one")], ["mine\n", "one\n"]);
+}
+
 /// What a command put into the stash is noted, and what it threw away has a name still (UNDO-20).
 #[test]
 fn the_stash() {

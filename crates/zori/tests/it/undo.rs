@@ -360,6 +360,78 @@ fn a_compaction_between_undo_and_redo() {
     "#);
 }
 
+/// `/redo` takes back the last undo, whether it was about files or not, and each brings back its own turn.
+#[test]
+fn a_redo_of_turns_without_files() {
+    let (world, model) = with_model([
+        bash("t1", "echo 1 > a"),
+        anthropic::text("One."),
+        anthropic::text("Two."),
+        anthropic::text("Three."),
+        anthropic::text("Four."),
+    ]);
+    shell(&world, "mkdir .git");
+    for prompt in ["first", "second", "third"] {
+        world.run(&["exec", "--session", "s", "-p", prompt]).success();
+    }
+    let mut pty = world.pty(&["--session", "s"], Size::CLASSIC);
+    type_line(&mut pty, 1, "/undo");
+    type_line(&mut pty, 2, "/undo 2");
+    pty.wait_for("[y/N]").send("y\r");
+    type_line(&mut pty, 3, "/redo");
+    wait::until("the second question", || pty.drawn().matches("[y/N]").count() == 2);
+    pty.send("y\r");
+    type_line(&mut pty, 4, "/redo");
+    type_line(&mut pty, 5, "/redo");
+    type_line(&mut pty, 6, ":q");
+    let screen = over(pty);
+    assert!(screen.contains("The conversation went on with turn 1."), "{screen}");
+    assert!(screen.contains("The conversation went on with turn 3."), "{screen}");
+    assert_eq!(screen.matches("there is nothing to redo").count(), 1, "{screen}");
+    assert_eq!(world.read("a"), "1\n", "{screen}");
+    world.run(&["exec", "--session", "s", "-p", "fourth"]).success();
+    insta::assert_snapshot!(model.request(4).conversation(), @r#"
+    user: first
+    assistant: tool_use t1 bash {"command":"echo 1 > a"}
+    user: tool_result t1 (no output)
+    assistant: One.
+    user: second
+    assistant: Two.
+    user: third
+    assistant: Three.
+    user: fourth
+    "#);
+}
+
+/// What a turn did to git, and to what is not looked at, is said also where no file can be put back.
+#[test]
+fn nothing_to_put_back_and_something_to_say() {
+    if needs::program("git").is_none() {
+        return;
+    }
+    let (world, _model) = with_model([
+        bash("t1", "git -c user.name=a -c user.email=a@b commit -qam two; rm -r node_modules"),
+        anthropic::text("Done."),
+    ]);
+    repository(&world);
+    shell(
+        &world,
+        "mkdir node_modules; echo x > node_modules/x; git commit -qam dirty; git tag was; echo more >> keep",
+    );
+    world.run(&["exec", "--session", "s", "-p", "commit it"]).success();
+    let rewound = world.run(&["sessions", "rewind", "s", "--yes"]).to_string();
+    let git = rewound.lines().find(|line| line.starts_with("git: ")).unwrap_or_default().len();
+    assert_eq!(git, "git: master moved 0123456 to 0123456; to move it back: git reset --soft 0123456".len());
+    let rest: Vec<_> = rewound.lines().filter(|line| !line.starts_with("git: ")).collect();
+    insta::assert_snapshot!(rest.join("\n"), @"
+    No file went back to before turn 1.
+    Not covered: 1 command may have changed files outside $WORK
+    Not covered: 1 ignored folder
+    The conversation went back to before turn 1.
+    [exit status: 0]
+    ");
+}
+
 #[test]
 fn nothing_to_undo_or_nothing_captured() {
     let (world, _model) = with_model([
