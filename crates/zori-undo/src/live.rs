@@ -20,6 +20,8 @@ impl Live {
         let mut options = OpenOptions::new();
         let file = options.create(true).append(true).read(true).mode(0o600).open(path).ok()?;
         file.try_lock().ok()?;
+        // What an earlier process of the session has left there is over, also a command that it was killed in.
+        file.set_len(0).ok()?;
         Some(Self { file })
     }
 
@@ -39,18 +41,26 @@ fn own_file(store: &Store) -> Option<PathBuf> {
     Some(store.folder("live").ok()?.join(store.session().as_str()))
 }
 
-/// Returns whether another session that runs had a command within these times. Files of sessions that are over are removed.
+/// How long the file of a session that is over stays for others, whose commands may have begun before its last one ended.
+const OVER_NS: i64 = 60 * 60 * 1_000_000_000;
+
+/// Returns whether another session had a command within these times, whether it still runs or not. Files of sessions that have long
+/// been over are removed.
 pub(crate) fn overlaps(store: &Store, window: (i64, i64)) -> bool {
     let entries = fs::read_dir(store.dir().join("live")).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_name() != store.session().as_str()) {
         let Ok(file) = File::open(entry.path()) else { continue };
-        if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
-            let _ = fs::remove_file(entry.path());
-            continue;
-        }
+        let runs = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         let text = fs::read_to_string(entry.path()).unwrap_or_default();
-        if windows(&text).any(|(began, ended)| began <= window.1 && window.0 <= ended) {
+        // A command in which a session was killed ended with it, and nobody has written down when.
+        let windows = || {
+            windows(&text).map(|(began, ended)| (began, if runs || ended < i64::MAX { ended } else { began }))
+        };
+        if windows().any(|(began, ended)| began <= window.1 && window.0 <= ended) {
             return true;
+        }
+        if !runs && windows().all(|(_, ended)| ended < window.1.saturating_sub(OVER_NS)) {
+            let _ = fs::remove_file(entry.path());
         }
     }
     false
@@ -107,7 +117,18 @@ mod tests {
         live.begin(40);
         assert!(overlaps(&two, (50, 60)), "it has not ended");
         drop(live);
-        assert!(!overlaps(&two, (15, 30)), "the session is over");
-        assert!(!dir.path().join("store/live/one").exists());
+        assert!(overlaps(&two, (15, 30)), "it is over, but it was not then");
+        assert!(!overlaps(&two, (50, 60)), "it was killed in its last command");
+        let file = dir.path().join("store/live/one");
+        assert!(file.exists());
+        assert!(!overlaps(&two, (OVER_NS + 50, OVER_NS + 60)));
+        assert!(!file.exists(), "it has long been over");
+        Live::open(&one).unwrap().begin(40);
+        let live = Live::open(&one).unwrap();
+        assert!(
+            !overlaps(&two, (50, 60)),
+            "the next process of a session that was killed has no command yet"
+        );
+        drop(live);
     }
 }
