@@ -20,7 +20,7 @@ use zori_providers::key::Credential;
 use zori_providers::reachability::{self, Reachability};
 use zori_sandbox::{Backend, Machine};
 
-use super::status::tree_size;
+use super::status::{undo_covers, undo_size};
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::args::LowArgs;
@@ -327,12 +327,8 @@ fn undo_check(cx: &Context<'_>, config: &Config) -> Check {
     let Some(dir) = &settings.dir else {
         return Check::fine(NAME, "off: `undo.checkpoints` is false").optional();
     };
-    let shown = settings.root.display();
-    let found = match zori_host::uncovered(&settings.root, cx.app.env.home().as_deref()) {
-        Some(why) => format!("only what the file tools change: {why}"),
-        None => format!("all changes in {shown}; {} bytes are kept", tree_size(dir)),
-    };
-    Check::fine(NAME, found).optional()
+    let covered = undo_covers(&settings.root, cx.app.env.home().as_deref());
+    Check::fine(NAME, format!("{covered}; {} bytes are kept", undo_size(dir))).optional()
 }
 
 fn terminal(cx: &Context<'_>) -> Check {

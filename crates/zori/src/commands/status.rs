@@ -1,5 +1,6 @@
 //! `status`: what this program keeps and where, and whether somebody is logged in. It always works.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -56,11 +57,13 @@ fn run(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
                     effects.push(json!({"path": shown, "type": kind, "size_bytes": bytes}));
                 }
             }
-            // What is kept of this project, so that it can be undone (UNDO-31).
-            let undo = data_dir.project_undo(&data_dir.project_root(cx.cwd.as_path()));
+            // What is kept of this project, so that it can be undone, and how much of it that covers (UNDO-31).
+            let root = data_dir.project_root(cx.cwd.as_path());
+            let undo = data_dir.project_undo(&root);
             if undo.is_dir() {
-                let (shown, bytes) = (undo.display().to_string(), tree_size(&undo));
-                text.push_str(&format!("{:<10} {shown} ({bytes} bytes)\n", "Undo:"));
+                let (shown, bytes) = (undo.display().to_string(), undo_size(&undo));
+                let covered = undo_covers(&root, cx.app.env.home().as_deref());
+                text.push_str(&format!("{:<10} {shown} ({bytes} bytes; {covered})\n", "Undo:"));
                 effects.push(json!({"path": shown, "type": "cache", "size_bytes": bytes}));
             }
             if effects.is_empty() {
@@ -104,12 +107,24 @@ fn capital(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Returns how many bytes all files below a folder have.
-pub(super) fn tree_size(folder: &Path) -> u64 {
+/// Says how much of what calls change in a project can be put back.
+pub(super) fn undo_covers(root: &Path, home: Option<&Path>) -> String {
+    match zori_host::uncovered(root, home) {
+        Some(why) => format!("only what the file tools change: {why}"),
+        None => format!("all changes in {}", root.display()),
+    }
+}
+
+/// Returns how many bytes are kept for undo. Git's objects, to which it has links, take no space of their own.
+pub(super) fn undo_size(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sizes = entries.filter_map(|entry| {
         let facts = entry.metadata().ok()?;
-        Some(if facts.is_dir() { tree_size(&entry.path()) } else { facts.len() })
+        Some(match facts.is_dir() {
+            true => undo_size(&entry.path()),
+            false if facts.nlink() > 1 => 0,
+            false => facts.len(),
+        })
     });
     sizes.sum()
 }
