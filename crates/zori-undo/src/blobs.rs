@@ -37,20 +37,24 @@ impl<'s> Blobs<'s> {
             _ => None,
         };
         let changes = || ops.iter().flat_map(|op| &op.changes);
-        let mut ids: Vec<Box<str>> =
+        let ids: Vec<Box<str>> =
             changes().flat_map(|change| [&change.before, &change.after]).filter_map(named).collect();
-        ids.sort();
-        ids.dedup();
         if ids.is_empty() {
             return blobs;
         }
-        let mut known: HashMap<Box<str>, (Hash, u64)> = HashMap::new();
+        let mut known: HashMap<Box<str>, Option<(Hash, u64)>> = HashMap::new();
         let mut reader = BlobReader::start(store);
         let mut held = 0;
         for id in ids {
-            let Some(bytes) = reader.as_mut().and_then(|reader| reader.read(&id)) else { continue };
+            if known.contains_key(&id) {
+                continue;
+            }
+            let Some(bytes) = reader.as_mut().and_then(|reader| reader.read(&id)) else {
+                known.insert(id, None);
+                continue;
+            };
             let hash = Hash::of(&bytes);
-            known.insert(id.clone(), (hash, bytes.len() as u64));
+            known.insert(id.clone(), Some((hash, bytes.len() as u64)));
             held += bytes.len();
             let blob = if held > MOST_HELD { Blob::Id(id) } else { Blob::Bytes(bytes) };
             blobs.read.insert(hash, blob);
@@ -60,8 +64,8 @@ impl<'s> Blobs<'s> {
         for state in changes.flat_map(|change| [&mut change.before, &mut change.after]).flatten() {
             let State::File { content, len, .. } = state else { continue };
             let Content::Git(id) = content else { continue };
-            if let Some((hash, _)) = known.get(id).filter(|(_, found)| found == len) {
-                *content = Content::Stored(*hash);
+            if let Some((hash, _)) = known.get(id).copied().flatten().filter(|(_, found)| found == len) {
+                *content = Content::Stored(hash);
             }
         }
         blobs

@@ -6,7 +6,6 @@ mod bounds;
 mod exact;
 mod sweep;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -117,7 +116,7 @@ enum TreeState {
 struct OpenWindow {
     began: i64,
     /// Paths of file tools, as they were.
-    exact: BTreeMap<PathBuf, Option<State>>,
+    exact: Vec<(PathBuf, Option<State>)>,
     handed: Vec<FileChange>,
     calls: Vec<PendingCall>,
     /// Whether the tree was looked at before.

@@ -61,11 +61,11 @@ pub fn turn_line_counts(
     turns: &[u32],
 ) -> Result<BTreeMap<u32, Option<(u64, u64)>>, UndoError> {
     let mut ops = store.read_ops()?.ops;
-    let active: BTreeSet<u64> = Timeline::new(&ops).since(0, false).ops.iter().map(|op| op.id).collect();
+    let mut active = BTreeSet::new();
+    active.extend(Timeline::new(&ops).since(0, false).ops.iter().map(|op| op.id));
     ops.retain(|op| active.contains(&op.id) && turns.contains(&op.turn));
     let files = |turn: u32| ops.iter().filter(|op| op.turn == turn).map(|op| op.changes.len()).sum::<usize>();
-    let cheap: BTreeSet<u32> =
-        turns.iter().copied().filter(|turn| files(*turn) <= MAX_COUNTED_FILES).collect();
+    let cheap: Vec<u32> = turns.iter().copied().filter(|turn| files(*turn) <= MAX_COUNTED_FILES).collect();
     // What git holds is asked of git, so only what is counted is resolved.
     ops.retain(|op| cheap.contains(&op.turn));
     let blobs = Blobs::resolve(store, &mut ops);
@@ -81,7 +81,9 @@ pub fn turn_line_counts(
         }
         Some(sum)
     };
-    Ok(turns.iter().map(|turn| (*turn, cheap.contains(turn).then(|| of_turn(*turn)).flatten())).collect())
+    let mut counts = BTreeMap::new();
+    counts.extend(turns.iter().map(|turn| (*turn, cheap.contains(turn).then(|| of_turn(*turn)).flatten())));
+    Ok(counts)
 }
 
 /// What a path was before and after.

@@ -88,11 +88,23 @@ impl Disk {
     }
 
     pub(crate) fn call<T>(&self, name: &'static str, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let Some(faults) = &self.faults else { return make() };
-        faults.before(name)?;
+        self.before(name)?;
         let made = make();
-        faults.after(name);
+        self.after(name);
         made
+    }
+
+    /// What is the same for all calls is not compiled into each.
+    #[inline(never)]
+    fn before(&self, name: &'static str) -> io::Result<()> {
+        self.faults.as_ref().map_or(Ok(()), |faults| faults.before(name))
+    }
+
+    #[inline(never)]
+    fn after(&self, name: &'static str) {
+        if let Some(faults) = &self.faults {
+            faults.after(name);
+        }
     }
 
     /// Opens a folder by its absolute path. A link on the way is an error with `ELOOP`.

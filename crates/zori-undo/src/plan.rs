@@ -107,7 +107,7 @@ pub enum Force {
 }
 
 /// Makes a plan that undoes `ops`, newest first. `now` looks at a path.
-pub fn plan(ops: &[&Op], force: Force, mut now: impl FnMut(&Path) -> Now) -> Plan {
+pub fn plan(ops: &[&Op], force: Force, now: &mut dyn FnMut(&Path) -> Now) -> Plan {
     let mut paths: BTreeMap<&Path, Vec<(&Op, usize)>> = BTreeMap::new();
     for op in ops {
         for (index, change) in op.changes.iter().enumerate() {
@@ -115,7 +115,7 @@ pub fn plan(ops: &[&Op], force: Force, mut now: impl FnMut(&Path) -> Now) -> Pla
         }
     }
     let mut plan = Plan { undoes: ops.iter().map(|op| op.id).collect(), ..Plan::default() };
-    let mut missing: BTreeMap<&Path, u32> = BTreeMap::new();
+    let mut missing: Vec<(&Path, u32)> = Vec::new();
     for (&path, changes) in &paths {
         let expect = match now(path) {
             Now::State(state) => state,
@@ -126,7 +126,7 @@ pub fn plan(ops: &[&Op], force: Force, mut now: impl FnMut(&Path) -> Now) -> Pla
         };
         let (target, stopped) = walk_back(&expect, changes, force);
         if let (None, None, Some(mode)) = (&expect, &target, folder_mode(changes)) {
-            missing.insert(path, mode);
+            missing.push((path, mode));
         }
         if let Some(reason) = stopped {
             plan.kept.push(Kept { path: path.to_owned(), reason, saved_as: None });
@@ -136,7 +136,7 @@ pub fn plan(ops: &[&Op], force: Force, mut now: impl FnMut(&Path) -> Now) -> Pla
         }
     }
     plan.keep_folders(&missing);
-    plan.make_folders(&mut now);
+    plan.make_folders(now);
     plan
 }
 
@@ -152,10 +152,10 @@ fn folder_mode(changes: &[(&Op, usize)]) -> Option<u32> {
 impl Plan {
     /// A folder that one turn made may hold what somebody put there later and another turn took away: where that comes back
     /// the folder stays, or is made again. `missing`: paths that are nothing and stay it, and were folders once.
-    fn keep_folders(&mut self, missing: &BTreeMap<&Path, u32>) {
+    fn keep_folders(&mut self, missing: &[(&Path, u32)]) {
         let there = self.steps.iter().filter(|step| step.target.is_some());
-        let needed: BTreeSet<PathBuf> =
-            there.flat_map(|step| step.path.ancestors().skip(1)).map(Path::to_owned).collect();
+        let mut needed = BTreeSet::new();
+        needed.extend(there.flat_map(|step| step.path.ancestors().skip(1)).map(Path::to_owned));
         let kept = &mut self.kept;
         self.steps.retain(|step| {
             let stays = step.target.is_none()
@@ -167,7 +167,7 @@ impl Plan {
             }
             !stays
         });
-        for (path, mode) in missing.iter().filter(|(path, _)| needed.contains(**path)) {
+        for (path, mode) in missing.iter().filter(|(path, _)| needed.contains(*path)) {
             let target = Some(State::Dir { mode: *mode });
             self.steps.push(Step { path: (*path).to_owned(), expect: None, target });
         }
@@ -180,13 +180,14 @@ const FOLDER_MODE: u32 = 0o755;
 
 impl Plan {
     /// Folders that nobody of ours has removed, and that are needed again.
-    fn make_folders(&mut self, now: &mut impl FnMut(&Path) -> Now) {
-        let known: BTreeSet<&Path> = self.steps.iter().map(|step| step.path.as_path()).collect();
+    fn make_folders(&mut self, now: &mut dyn FnMut(&Path) -> Now) {
+        let known =
+            |folder: &Path| self.steps.binary_search_by(|step| step.path.as_path().cmp(folder)).is_ok();
         let mut made = BTreeSet::new();
         for step in self.steps.iter().filter(|step| step.target.is_some() && step.expect.is_none()) {
             for folder in step.path.ancestors().skip(1) {
                 if folder.parent().is_none()
-                    || known.contains(folder)
+                    || known(folder)
                     || made.contains(folder)
                     || now(folder) != Now::State(None)
                 {
@@ -277,7 +278,7 @@ mod tests {
     /// One line: where the path goes, and why it stops there.
     fn check(ops: &[Op], now: &str, force: Force) -> String {
         let newest: Vec<_> = ops.iter().rev().collect();
-        let plan = plan(&newest, force, |_| Now::State(file(now)));
+        let plan = plan(&newest, force, &mut |_| Now::State(file(now)));
         let name = |state: &Option<State>| {
             let known = ["", "A", "B", "C", "U"];
             known.iter().find(|text| file(text) == *state).map_or("?".to_owned(), |t| format!("'{t}'"))

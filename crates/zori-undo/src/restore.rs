@@ -6,7 +6,7 @@
 mod journal;
 mod place;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use zori_core::checkpoint::Coverage;
@@ -202,7 +202,7 @@ impl Restorer<'_> {
         let mut work = Work {
             place: Placement { disk: self.disk, contents: self.contents, client: self.client },
             journal,
-            failed: HashSet::new(),
+            failed: vec![false; journal.steps.len()],
             kept,
             stopped: None,
         };
@@ -210,32 +210,37 @@ impl Restorer<'_> {
         let is_leaf = |state: &Option<State>| state.as_ref().is_some_and(|state| !state.is_dir());
         let all = 0..journal.steps.len();
         // What a crash left under a temporary name comes first.
-        work.each(all.clone(), |place, step, temp| place.settle(step, temp));
+        work.each(&mut all.clone(), &|place, step, temp| place.settle(step, temp));
         let leaves = |step: &Step| is_leaf(&step.expect) && !is_leaf(&step.target);
-        work.each(all.clone(), |place, step, temp| match leaves(step) {
+        work.each(&mut all.clone(), &|place, step, temp| match leaves(step) {
             true => place.remove(step, temp),
             false => Ok(Placed::Done),
         });
-        work.each(all.clone().rev(), |place, step, _| match is_dir(&step.expect) && !is_dir(&step.target) {
+        work.each(&mut all.clone().rev(), &|place, step, _| match is_dir(&step.expect)
+            && !is_dir(&step.target)
+        {
             true => place.remove_dir(step),
             false => Ok(Placed::Done),
         });
-        work.each(all.clone(), |place, step, _| match is_dir(&step.target) && !is_dir(&step.expect) {
+        work.each(&mut all.clone(), &|place, step, _| match is_dir(&step.target) && !is_dir(&step.expect) {
             true => place.make_dir(step),
             false => Ok(Placed::Done),
         });
-        work.each(all.clone(), |place, step, temp| match (is_leaf(&step.expect), is_leaf(&step.target)) {
-            (true, true) => place.replace(step, temp),
-            (false, true) => place.create(step, temp),
-            _ => Ok(Placed::Done),
-        });
-        work.each(all.rev(), |place, step, _| match is_dir(&step.target) {
+        work.each(
+            &mut all.clone(),
+            &|place, step, temp| match (is_leaf(&step.expect), is_leaf(&step.target)) {
+                (true, true) => place.replace(step, temp),
+                (false, true) => place.create(step, temp),
+                _ => Ok(Placed::Done),
+            },
+        );
+        work.each(&mut all.rev(), &|place, step, _| match is_dir(&step.target) {
             true => place.set_dir_mode(step),
             false => Ok(Placed::Done),
         });
         let Work { failed, kept, stopped, .. } = work;
-        let done = journal.steps.iter().enumerate().filter(|(at, _)| !failed.contains(at));
-        Ok(Restored { steps: done.map(|(_, step)| step.clone()).collect(), kept, op: None, stopped })
+        let done = journal.steps.iter().zip(failed).filter(|(_, failed)| !failed);
+        Ok(Restored { steps: done.map(|(step, _)| step.clone()).collect(), kept, op: None, stopped })
     }
 }
 
@@ -261,7 +266,8 @@ fn op(facts: &RestoreFacts, undoes: Vec<u64>, changes: Vec<Change>) -> Op {
 /// Takes from a plan the removal of folders that hold something else, from the inside out.
 fn keep_filled_folders(plan: &mut Plan) {
     let gone = plan.steps.iter().filter(|step| step.target.is_none());
-    let mut removed: HashSet<PathBuf> = gone.map(|step| step.path.clone()).collect();
+    let (mut removed, mut stays) = (BTreeSet::new(), BTreeSet::new());
+    removed.extend(gone.map(|step| step.path.clone()));
     for at in (0..plan.steps.len()).rev() {
         let step = &plan.steps[at];
         let is_dir = |state: &Option<State>| state.as_ref().is_some_and(State::is_dir);
@@ -269,9 +275,10 @@ fn keep_filled_folders(plan: &mut Plan) {
             continue;
         }
         let mut inside = std::fs::read_dir(&step.path).into_iter().flatten().flatten();
-        if inside.any(|entry| !removed.contains(&entry.path())) {
+        let is_kept = |path: PathBuf| !removed.contains(&path) || stays.contains(&path);
+        if inside.any(|entry| is_kept(entry.path())) {
             let path = plan.steps.remove(at).path;
-            removed.remove(&path);
+            stays.insert(path.clone());
             plan.kept.push(Kept { path, reason: Reason::NotEmpty, saved_as: None });
         }
     }
@@ -282,7 +289,7 @@ struct Work<'a> {
     place: Placement<'a>,
     journal: &'a Journal,
     /// The steps that are not to be gone on with.
-    failed: HashSet<usize>,
+    failed: Vec<bool>,
     kept: Vec<Kept>,
     stopped: Option<String>,
 }
@@ -290,11 +297,11 @@ struct Work<'a> {
 impl Work<'_> {
     fn each(
         &mut self,
-        order: impl Iterator<Item = usize>,
-        act: impl Fn(&Placement<'_>, &Step, &str) -> std::io::Result<Placed>,
+        order: &mut dyn Iterator<Item = usize>,
+        act: &dyn Fn(&Placement<'_>, &Step, &str) -> std::io::Result<Placed>,
     ) {
         for at in order {
-            if self.failed.contains(&at) {
+            if self.failed[at] {
                 continue;
             }
             let step = &self.journal.steps[at];
@@ -326,7 +333,7 @@ impl Work<'_> {
     }
 
     fn keep(&mut self, at: usize, reason: Reason, saved_as: Option<PathBuf>) {
-        self.failed.insert(at);
+        self.failed[at] = true;
         let path = self.journal.steps[at].path.clone();
         self.kept.push(Kept { path, reason, saved_as });
     }

@@ -1,6 +1,5 @@
 //! Going back: from operations to a plan, and from a plan to files. What the command line, the chat and the protocols share.
 
-use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -137,7 +136,7 @@ pub fn rewind(
     let again = request.force == Force::Replace;
     let replaces_something = |selection: &Selection<'_>| {
         let long = long_files(context, &selection.ops);
-        !plan(&selection.ops, Force::Replace, |path| look(context, &selection.ops, &long, path))
+        !plan(&selection.ops, Force::Replace, &mut |path| look(context, &selection.ops, &long, path))
             .steps
             .is_empty()
     };
@@ -158,7 +157,7 @@ pub fn rewind(
     let restorer = Restorer { store, contents: &blobs, disk, client, shelf: &shelf, max_file };
     let long = long_files(context, &selected);
     let planned =
-        restorer.check(plan(&selected, request.force, |path| look(context, &selected, &long, path)));
+        restorer.check(plan(&selected, request.force, &mut |path| look(context, &selected, &long, path)));
     let facts = RestoreFacts { op: timeline.next_id(), turn: to_turn, kind, now: context.now };
     if !request.dry_run && planned.steps.is_empty() && planned.kept.is_empty() {
         restorer.note(&planned, &facts)?;
@@ -188,7 +187,7 @@ pub fn recover(store: &Store, context: &RewindContext<'_>) -> Result<Vec<Restore
     Restorer { store, contents: &blobs, disk, client, shelf: &shelf, max_file }.recover()
 }
 
-fn look(context: &RewindContext<'_>, ops: &[&Op], long: &HashSet<&Path>, path: &Path) -> Now {
+fn look(context: &RewindContext<'_>, ops: &[&Op], long: &[&Path], path: &Path) -> Now {
     let Some((folder, name)) = split(path) else { return Now::Kept(Reason::PathMoved) };
     let folder = match context.disk.folder(folder) {
         Ok(folder) => folder,
@@ -198,7 +197,7 @@ fn look(context: &RewindContext<'_>, ops: &[&Op], long: &HashSet<&Path>, path: &
         }
         Err(_) => return Now::Kept(Reason::PathMoved),
     };
-    let most = if long.contains(path) { MAX_REFLINK.max(context.max_file) } else { context.max_file };
+    let most = if long.contains(&path) { MAX_REFLINK.max(context.max_file) } else { context.max_file };
     match context.disk.look(&folder, &name, most) {
         Ok(Found::Nothing) => Now::State(None),
         Ok(Found::State(State::File { content: Content::NotTaken, .. })) => Now::Kept(Reason::TooLarge),
@@ -212,7 +211,7 @@ fn look(context: &RewindContext<'_>, ops: &[&Op], long: &HashSet<&Path>, path: &
 }
 
 /// Returns the files that are read although they are longer than others may be, because something that long was captured.
-fn long_files<'a>(context: &RewindContext<'_>, ops: &[&'a Op]) -> HashSet<&'a Path> {
+fn long_files<'a>(context: &RewindContext<'_>, ops: &[&'a Op]) -> Vec<&'a Path> {
     let shared = |state: &State| matches!(state, State::File { content: Content::Stored(_), len, .. } if *len > context.max_file);
     let changes = ops.iter().flat_map(|op| &op.changes);
     let long = changes.filter(|change| [&change.before, &change.after].into_iter().flatten().any(shared));
@@ -238,8 +237,11 @@ fn same_text(held: &str, bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| text == held || plain(text) == plain(held))
 }
 
+/// The lines that came back and went away, by path and ordered by it.
+type Counted = Vec<(PathBuf, (u64, u64))>;
+
 /// Counts lines before anything is changed, since what is there now may be in no store yet.
-fn count(plan: &Plan, contents: &dyn Contents, context: &RewindContext<'_>) -> BTreeMap<PathBuf, (u64, u64)> {
+fn count(plan: &Plan, contents: &dyn Contents, context: &RewindContext<'_>) -> Counted {
     let text = |state: &Option<State>| match state.as_ref().and_then(State::content) {
         Some(Content::Stored(hash)) => contents.get(hash),
         _ => None,
@@ -259,7 +261,7 @@ fn report(
     ops: &[&Op],
     to_turn: u32,
     outcome: Restored,
-    counted: BTreeMap<PathBuf, (u64, u64)>,
+    counted: Counted,
     skipped: u64,
 ) -> Report {
     let mut not_covered: Vec<Uncovered> = Vec::new();
@@ -270,7 +272,8 @@ fn report(
         }
     }
     let restored = |step: &Step| {
-        let (insertions, deletions) = counted.get(&step.path).copied().unwrap_or_default();
+        let known = counted.binary_search_by(|(path, _)| path.cmp(&step.path));
+        let (insertions, deletions) = known.map_or((0, 0), |at| counted[at].1);
         let how = match (&step.expect, &step.target) {
             (_, None) => How::Removed,
             (None, Some(_)) => How::Created,

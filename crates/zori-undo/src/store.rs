@@ -43,7 +43,8 @@ struct Inner {
     /// The segments that were looked into, and their files.
     files: Vec<(PathBuf, File)>,
     scanned: bool,
-    open: HashMap<Shelf, OpenSegment>,
+    /// By shelf.
+    open: [Option<OpenSegment>; 2],
     /// How many bytes this process has added.
     added: u64,
 }
@@ -232,7 +233,7 @@ impl Store {
     pub fn append_op(&self, op: &Op) -> Result<(), UndoError> {
         if self.durable {
             let inner = self.lock();
-            for open in inner.open.values() {
+            for open in inner.open.iter().flatten() {
                 let (path, file) = &inner.files[open.index];
                 file.sync_data().map_err(UndoError::at(path))?;
             }
@@ -277,7 +278,8 @@ impl Store {
             }
         }
         // What a parent did after the fork is its own, whatever number it has.
-        let own: BTreeSet<u64> = read.ops[inherited..].iter().map(|op| op.id).collect();
+        let mut own = BTreeSet::new();
+        own.extend(read.ops[inherited..].iter().map(|op| op.id));
         let mut at = 0;
         read.ops.retain(|op| {
             at += 1;
@@ -296,13 +298,12 @@ impl Store {
     }
 
     fn append(&self, inner: &mut Inner, shelf: Shelf, record: &[u8]) -> Result<(usize, u64), UndoError> {
-        let full = inner.open.get(&shelf).is_none_or(|open| open.len >= SEGMENT_BYTES);
-        if full {
-            let number = inner.open.get(&shelf).map_or(0, |open| open.number + 1);
-            let open = self.new_segment(inner, shelf, number)?;
-            inner.open.insert(shelf, open);
+        let open = &inner.open[shelf as usize];
+        if open.as_ref().is_none_or(|open| open.len >= SEGMENT_BYTES) {
+            let number = open.as_ref().map_or(0, |open| open.number + 1);
+            inner.open[shelf as usize] = Some(self.new_segment(inner, shelf, number)?);
         }
-        let open = inner.open.get_mut(&shelf).expect("there is an open one");
+        let open = inner.open[shelf as usize].as_mut().expect("there is an open one");
         let (path, file) = &mut inner.files[open.index];
         let at = open.len;
         if let Err(error) = self.disk.call("store content", || file.write_all(record)) {

@@ -1,7 +1,5 @@
 //! What file tools change, exactly: the paths they name are looked at before and after, wherever they are (UNDO-3).
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,12 +16,13 @@ impl Shared {
     pub(super) fn look_exact(&self, state: &mut CaptureState, path: &Path) -> Result<(), String> {
         let path = resolved(path);
         for folder in path.ancestors().skip(1).take_while(|folder| fs::symlink_metadata(folder).is_err()) {
-            state.open.exact.entry(folder.to_owned()).or_insert(None);
+            if !is_seen(&state.open.exact, folder) {
+                state.open.exact.push((folder.to_owned(), None));
+            }
         }
-        if let Entry::Vacant(unseen) = state.open.exact.entry(path) {
-            let now =
-                self.look(unseen.key()).map_err(|error| format!("{}: {error}", unseen.key().display()))?;
-            unseen.insert(now);
+        if !is_seen(&state.open.exact, &path) {
+            let now = self.look(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            state.open.exact.push((path, now));
         }
         Ok(())
     }
@@ -71,7 +70,7 @@ impl Shared {
     /// Returns what file tools changed. What a tool says it replaced counts more than what was there a moment before.
     pub(super) fn look_after(
         &self,
-        exact: BTreeMap<PathBuf, Option<State>>,
+        exact: Vec<(PathBuf, Option<State>)>,
         handed: &[FileChange],
     ) -> Result<Vec<Change>, String> {
         let mut changes = Vec::new();
@@ -90,6 +89,10 @@ impl Shared {
         }
         Ok(changes)
     }
+}
+
+fn is_seen(exact: &[(PathBuf, Option<State>)], path: &Path) -> bool {
+    exact.iter().any(|(known, _)| known == path)
 }
 
 /// Returns where a path leads: links in it are followed as far as it exists.

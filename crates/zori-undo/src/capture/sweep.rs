@@ -1,8 +1,6 @@
 //! What commands changed without the watcher being told: files that are written through a mapping (UNDO-5). Everything is
 //! looked at before an undo, and at the end where that is quick.
 
-use std::collections::BTreeMap;
-
 use super::{Shared, TreeState};
 use crate::op::{Op, OpKind};
 use crate::state::Change;
@@ -30,12 +28,18 @@ impl Shared {
         }
         let TreeState::Ready(tree) = &mut state.tree else { return };
         let Some(found) = tree.sweep(&self.taker()) else { return };
-        let mut ours: BTreeMap<u32, Vec<Change>> = BTreeMap::new();
+        let mut ours: Vec<(u32, Vec<Change>)> = Vec::new();
         let mut outside = Vec::new();
         for (change, at) in found {
             let window = state.windows.iter().rev().find(|((began, ended), _)| *began <= at && at <= *ended);
             match window {
-                Some((_, turn)) => ours.entry(*turn).or_default().push(change),
+                Some((_, turn)) => match ours.iter_mut().find(|(known, _)| known == turn) {
+                    Some((_, changes)) => changes.push(change),
+                    None => {
+                        let at = ours.partition_point(|(known, _)| known < turn);
+                        ours.insert(at, (*turn, vec![change]));
+                    }
+                },
                 None => outside.push(change),
             }
         }

@@ -1,5 +1,6 @@
 //! The plan of a restore on disk, so that a crash at any point is finished by the next command (UNDO-18, UNDO-19).
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -37,12 +38,11 @@ struct JournalWire {
 /// Returns the plans that were not finished.
 pub fn pending(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir.join("restore")).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "json"))
-        .collect();
-    found.sort();
-    found
+    let mut found = BTreeSet::new();
+    found.extend(
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json")),
+    );
+    found.into_iter().collect()
 }
 
 /// Takes the one restore of the project.
