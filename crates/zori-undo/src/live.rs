@@ -66,6 +66,14 @@ pub(crate) fn overlaps(store: &Store, window: (i64, i64)) -> bool {
     false
 }
 
+/// Returns whether a session was killed in a command, and has run none since. What that command changed nobody has looked at.
+pub(crate) fn was_cut_off(store: &Store) -> bool {
+    let path = store.dir().join("live").join(store.session().as_str());
+    let Ok(file) = File::open(&path) else { return false };
+    !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+        && windows(&fs::read_to_string(&path).unwrap_or_default()).any(|(_, ended)| ended == i64::MAX)
+}
+
 /// Returns whether any session of a store runs.
 pub(crate) fn any(dir: &Path) -> bool {
     let entries = fs::read_dir(dir.join("live")).into_iter().flatten().flatten();

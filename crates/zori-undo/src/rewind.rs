@@ -12,6 +12,7 @@ use crate::diff::{is_long, line_counts};
 use crate::disk::{Disk, Found, split};
 use crate::error::UndoError;
 use crate::hash::Hash;
+use crate::live;
 use crate::op::{GitHead, Op, OpKind, Uncovered};
 use crate::plan::{Force, Kept, Now, Plan, Reason, Step, plan};
 use crate::repository;
@@ -270,6 +271,9 @@ fn report(
             Some(known) => known.count += one.count,
             None => not_covered.push(one.clone()),
         }
+    }
+    if live::was_cut_off(store) {
+        not_covered.push(Uncovered { what: "cut-off command".to_owned(), count: 1 });
     }
     let restored = |step: &Step| {
         let known = counted.binary_search_by(|(path, _)| path.cmp(&step.path));

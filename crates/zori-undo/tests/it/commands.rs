@@ -268,6 +268,27 @@ fn what_was_kept_is_taken_after_all() {
     assert_eq!([project.read("a.txt"), project.read("one")], ["mine\n", "one\n"]);
 }
 
+/// A process that is killed while a command runs has not looked at what that changed. Whoever undoes what came before hears of it.
+#[test]
+fn a_command_that_was_cut_off() {
+    let mut project = project(true, true);
+    project.turn("echo x > a.txt");
+    let effects = vec![Effect::Exec { command: String::new(), cwd: project.root() }];
+    let calls = [PendingCall { call: CallId::new("c"), effects }];
+    project.capture.begin(&calls, &Cancel::new()).unwrap();
+    project.shell("rm -r src");
+    let missed = |project: &Project| {
+        let report = project.rewind(Goal::Turn(1), Force::Keep, true).unwrap();
+        report.not_covered.into_iter().map(|one| one.what).collect::<Vec<_>>()
+    };
+    assert_eq!(missed(&project), ["command"], "it runs");
+    project.reopen(1, true);
+    assert_eq!(missed(&project), ["command", "cut-off command"]);
+    project.turn("echo y > y");
+    project.reopen(2, true);
+    assert_eq!(missed(&project), ["command"]);
+}
+
 /// What a command put into the stash is noted, and what it threw away has a name still (UNDO-20).
 #[test]
 fn the_stash() {
