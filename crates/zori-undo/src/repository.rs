@@ -112,11 +112,14 @@ fn link_objects(common: &Path, store: &Store, clean: &CleanFiles, sha256: bool) 
     let wanted: HashSet<&str> = clean.ids().collect();
     for folder in entries(&objects).filter(|folder| folder.file_name().len() == 2) {
         let prefix = folder.file_name().to_string_lossy().into_owned();
+        let target = own.join("objects").join(&prefix);
+        let mut has_target = false;
         for entry in entries(&folder.path()) {
             let id = format!("{prefix}{}", entry.file_name().to_string_lossy());
             if wanted.contains(id.as_str()) {
-                let target = own.join("objects").join(&prefix);
-                fs::create_dir_all(&target)?;
+                if !std::mem::replace(&mut has_target, true) {
+                    fs::create_dir_all(&target)?;
+                }
                 link(&entry.path(), &target.join(entry.file_name()))?;
             }
         }

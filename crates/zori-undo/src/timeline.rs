@@ -89,8 +89,11 @@ mod tests {
     use zori_core::checkpoint::Coverage;
 
     use super::*;
+    use crate::state::{Change, State};
 
+    /// An operation that made a folder.
     fn op(id: u64, turn: u32, kind: OpKind, undoes: &[u64]) -> Op {
+        let change = Change { path: "/a".into(), before: None, after: Some(State::Dir { mode: 0o755 }) };
         Op {
             id,
             turn,
@@ -103,7 +106,7 @@ mod tests {
             stash: None,
             uncovered: vec![],
             undoes: undoes.to_vec(),
-            changes: vec![],
+            changes: vec![change],
         }
     }
 

@@ -2,10 +2,8 @@
 //!
 //! With a watcher only what it names is looked at; without one the tree is walked and compared by stat.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::ops::Bound;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -16,9 +14,11 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use zori_core::temp_name::{self, Candidate};
 
+mod entries;
 mod entry;
 mod sorting;
 
+use self::entries::Entries;
 use self::entry::{Entry, StatKey, nanos};
 pub(crate) use self::sorting::{Sorting, Window};
 use crate::disk::READ;
@@ -80,8 +80,6 @@ pub(crate) enum TreeError {
     Failed(String),
 }
 
-type Entries = BTreeMap<PathBuf, Entry>;
-
 /// The files in scope as they were at the last look.
 pub(crate) struct Tree {
     roots: Vec<PathBuf>,
@@ -133,13 +131,13 @@ impl Tree {
             roots,
             scope: Scope::default(),
             watch,
-            known: Entries::new(),
-            skipped: Entries::new(),
+            known: Entries::default(),
+            skipped: Entries::default(),
             copied: 0,
             first: true,
         };
         tracked.iter().for_each(|folder| tree.scope.track(folder));
-        tree.known = tree.list_all(&Entries::new(), taker)?;
+        tree.known = tree.list_all(&Entries::default(), taker)?;
         tree.first = false;
         Ok(tree)
     }
@@ -215,7 +213,7 @@ impl Tree {
         match (state, fs::symlink_metadata(path)) {
             (Some(state), Ok(meta)) if self.in_scope(path) => {
                 let entry = Entry { key: StatKey::of(&meta), state: state.clone(), racy: true };
-                self.known.insert(path.to_owned(), entry);
+                self.known.insert(path, entry);
                 if state.is_dir()
                     && let Some(watch) = &mut self.watch
                 {
@@ -267,7 +265,7 @@ impl Tree {
                 refreshed.sorted.changes.push(change);
             }
             let entry = Entry { key: StatKey::of(meta), state: now, racy: false };
-            self.known.insert(path.to_owned(), entry);
+            self.known.insert(path, entry);
             return Ok(false);
         }
         if !is_dir && old.is_none_or(|entry| !entry.state.is_dir()) {
@@ -276,21 +274,21 @@ impl Tree {
                 None => None,
             };
             let before = match entry {
-                Some(entry) => self.known.insert(path.to_owned(), entry),
+                Some(entry) => self.known.insert(path, entry),
                 None => self.known.remove(path),
             };
             let after = self.known.get(path);
-            refreshed.sorted.push(path, before.as_ref(), after);
+            refreshed.sorted.push(|| path.to_owned(), before.as_ref(), after);
             return Ok(false);
         }
         // A folder comes, goes, or is another one.
-        let old = self.take_below(path);
+        let old = self.known.take_below(path);
         self.forget_skipped_below(path, refreshed);
         if let Some(watch) = &mut self.watch {
             watch.forget(path);
         }
         self.scope.leave(path);
-        let mut new = Entries::new();
+        let mut new = Entries::default();
         if let Some(meta) = &meta {
             self.list_entry(path, meta, &old, &mut new, taker)?;
         }
@@ -299,20 +297,8 @@ impl Tree {
         Ok(true)
     }
 
-    /// Takes what is known of a path and all below it.
-    fn take_below(&mut self, path: &Path) -> Entries {
-        let below: Vec<PathBuf> = self
-            .known
-            .range::<Path, _>((Bound::Included(path), Bound::Unbounded))
-            .map(|(known, _)| known)
-            .take_while(|known| known.starts_with(path))
-            .cloned()
-            .collect();
-        below.into_iter().filter_map(|path| self.known.remove_entry(&path)).collect()
-    }
-
     fn list_all(&mut self, old: &Entries, taker: &Taker<'_>) -> Result<Entries, TreeError> {
-        let mut new = Entries::new();
+        let mut new = Entries::default();
         for root in self.roots.clone() {
             self.list(&root, true, old, &mut new, taker)?;
         }
@@ -375,18 +361,17 @@ impl Tree {
             if !is_known && (is_out || !self.scope.enters(path, name)) {
                 if !path.ends_with(".git") {
                     let state = State::Dir { mode: meta.mode() & 0o7777 };
-                    self.skipped
-                        .insert(path.to_owned(), Entry { key: StatKey::of(meta), state, racy: false });
+                    self.skipped.insert(path, Entry { key: StatKey::of(meta), state, racy: false });
                 }
                 return Ok(());
             }
             let state = State::Dir { mode: meta.mode() & 0o7777 };
-            new.insert(path.to_owned(), Entry { key: StatKey::of(meta), state, racy: false });
+            new.insert(path, Entry { key: StatKey::of(meta), state, racy: false });
             self.count(new, taker)?;
             return self.list(path, false, old, new, taker);
         }
         if let Some(entry) = self.take(path, meta, old.get(path), taker)? {
-            new.insert(path.to_owned(), entry);
+            new.insert(path, entry);
             self.count(new, taker)?;
         }
         Ok(())
@@ -428,7 +413,7 @@ impl Tree {
         let is_long = || meta.len() > MAX_IGNORED && self.scope.ignored(path, false) && !is_tracked();
         if old.is_none() && (self.is_out(path, false) || is_long()) {
             let state = State::File { content: Content::NotTaken, mode, len: key.len };
-            self.skipped.insert(path.to_owned(), Entry { key, state, racy: false });
+            self.skipped.insert(path, Entry { key, state, racy: false });
             return Ok(None);
         }
         let racy = taker.now.saturating_sub(key.ctime.max(key.mtime)) < RACY_NS;
@@ -484,10 +469,9 @@ impl Tree {
 
     /// The same below a folder that is gone, or another one.
     fn forget_skipped_below(&mut self, folder: &Path, refreshed: &mut Refreshed) {
-        let below = self.skipped.range::<Path, _>((Bound::Excluded(folder), Bound::Unbounded));
-        let below = below.take_while(|(path, _)| path.starts_with(folder));
+        let below = self.skipped.below(folder);
         let gone = below.filter(|(path, skipped)| !is_still(path, skipped)).map(|(path, _)| path);
-        let gone: Vec<PathBuf> = gone.cloned().collect();
+        let gone: Vec<PathBuf> = gone.collect();
         for skipped in gone.into_iter().filter_map(|path| self.skipped.remove(&path)) {
             refreshed.count(&skipped);
         }

@@ -1,9 +1,10 @@
 //! The changes that a look finds, told apart by when they happened (UNDO-5).
 
-use std::path::Path;
+use std::path::PathBuf;
 
+use super::RACY_NS;
+use super::entries::Entries;
 use super::entry::Entry;
-use super::{Entries, RACY_NS};
 use crate::state::{Change, same};
 
 /// Some file systems count whole seconds, or two.
@@ -24,14 +25,20 @@ pub(crate) struct Sorting {
 }
 
 impl Sorting {
-    pub(super) fn push(&mut self, path: &Path, before: Option<&Entry>, after: Option<&Entry>) {
+    /// Puts a change where it belongs; the path is asked for where there is one.
+    pub(super) fn push(
+        &mut self,
+        path: impl FnOnce() -> PathBuf,
+        before: Option<&Entry>,
+        after: Option<&Entry>,
+    ) {
         let (old, new) = (before.map(|entry| &entry.state), after.map(|entry| &entry.state));
         let untouched = before.map(|entry| entry.key) == after.map(|entry| entry.key);
         // A content that is not taken is the same for as long as its stat is.
         if same(old, new) || (old == new && untouched) {
             return;
         }
-        let change = Change { path: path.to_owned(), before: old.cloned(), after: new.cloned() };
+        let change = Change { path: path(), before: old.cloned(), after: new.cloned() };
         match self.is_outside(before, after) {
             true => self.outside.push(change),
             false => self.changes.push(change),
@@ -54,11 +61,8 @@ impl Sorting {
     }
 
     pub(super) fn diff(&mut self, old: &Entries, new: &Entries) {
-        for (path, entry) in old {
-            self.push(path, Some(entry), new.get(path));
-        }
-        for (path, entry) in new.iter().filter(|(path, _)| !old.contains_key(*path)) {
-            self.push(path, None, Some(entry));
+        for pair in old.beside(new) {
+            self.push(|| pair.path(), pair.old, pair.new);
         }
     }
 
@@ -73,8 +77,6 @@ impl Sorting {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::super::entry::StatKey;
     use super::*;
     use crate::hash::Hash;
@@ -105,7 +107,7 @@ mod tests {
             ("and it is gone", (began, began - S), old(), None, true),
         ] {
             let mut sorting = Sorting { window: Some(window), ..Sorting::default() };
-            sorting.push(&PathBuf::from("/a"), before.as_ref(), after.as_ref());
+            sorting.push(|| PathBuf::from("/a"), before.as_ref(), after.as_ref());
             assert_eq!(
                 (sorting.changes.len(), sorting.outside.len()),
                 (!outside as usize, outside as usize),
