@@ -70,7 +70,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "the servers that somebody configured, which `--bare` keeps; without one there is no thread",
     ),
     (
-        "crates/zori-mcp/src/client/http.rs",
+        "crates/zori-mcp/src/client/http/listening.rs",
         "listens to one server, or ends one session of it, for as long as that lasts",
     ),
     (
