@@ -1,12 +1,15 @@
 //! What messages are about: entities, and facts that join two of them. A background pass of the caller takes them from messages; here they are
 //! kept, shown, and lead from one message to another.
 
+use std::collections::HashSet;
+
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::embed;
 use crate::error::IndexError;
 use crate::memory::Message;
 use crate::project_store::ProjectStore;
+use crate::recall::beside;
 
 /// How many messages the graph leads a question to.
 const LED_TO: usize = 50;
@@ -176,7 +179,7 @@ impl ProjectStore {
     }
 
     /// Returns the messages that the graph leads to: from the entities that a question names over at most two facts that hold, the nearest first.
-    pub(crate) fn by_graph(&self, question: &str) -> Result<Vec<i64>, IndexError> {
+    pub(crate) fn by_graph(&self, question: &str, own: &HashSet<i64>) -> Result<Vec<i64>, IndexError> {
         let failed = self.failed();
         let connection = &self.database.connection;
         let any: bool = connection
@@ -202,9 +205,9 @@ impl ProjectStore {
                  GROUP BY e.message_id ORDER BY hops, e.message_id DESC LIMIT ?3",
             )
             .map_err(&failed)?;
-        let rows =
-            rows.query_map(params![self.id, asked, LED_TO as i64], |row| row.get(0)).map_err(&failed)?;
-        rows.collect::<Result<_, _>>().map_err(&failed)
+        let most = (LED_TO + own.len()) as i64;
+        let rows = rows.query_map(params![self.id, asked, most], |row| row.get(0)).map_err(&failed)?;
+        Ok(beside(rows.collect::<Result<_, _>>().map_err(&failed)?, own, LED_TO))
     }
 }
 

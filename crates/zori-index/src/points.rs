@@ -1,9 +1,12 @@
 //! References to points in a store of vectors outside: which message each is of, and which are still to be deleted there.
 
+use std::collections::HashSet;
+
 use rusqlite::params;
 
 use crate::error::IndexError;
 use crate::project_store::ProjectStore;
+use crate::recall::beside;
 use crate::vectors::{Unembedded, VectorKind};
 
 /// Returns the number of a message's point outside. A message that changes has another one, so that no point ever stands for two texts.
@@ -89,8 +92,14 @@ impl ProjectStore {
             .map_err(self.failed())
     }
 
-    /// Returns the messages of points, in their order; points that are not known, or gone, are left out.
-    pub(crate) fn by_points(&self, points: &[i64]) -> Result<Vec<i64>, IndexError> {
+    /// Returns the messages of points, in their order and so many at most; points that are not known, or gone, are left out, and so are messages of the
+    /// session that asks.
+    pub(crate) fn by_points(
+        &self,
+        points: &[i64],
+        own: &HashSet<i64>,
+        most: usize,
+    ) -> Result<Vec<i64>, IndexError> {
         let failed = self.failed();
         let mut row = self
             .database
@@ -106,6 +115,6 @@ impl ProjectStore {
                 found.push(row.get(0).map_err(&failed)?);
             }
         }
-        Ok(found)
+        Ok(beside(found, own, most))
     }
 }

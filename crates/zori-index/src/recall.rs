@@ -1,7 +1,7 @@
 //! What was said about something: by its words (FTS5, BM25) and by likeness (vectors), both rankings fused by reciprocal rank, cut to a
 //! budget of tokens and wrapped as data that nobody vouches for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use rusqlite::{OptionalExtension, params};
@@ -53,18 +53,20 @@ impl ProjectStore {
         most: usize,
         except: Option<&str>,
     ) -> Result<Vec<Recalled>, IndexError> {
+        // They are in no ranking: a long session about the same thing would leave no room in any of them.
+        let own = except.map(|name| self.said_in(name)).transpose()?.unwrap_or_default();
         let alike = match likeness {
-            Likeness::BuiltIn => self.by_likeness(question)?,
-            Likeness::Vector(kind, vector) => self.alike(VectorsOf::Messages, kind, vector)?,
-            Likeness::Points(points) => self.by_points(points)?,
+            Likeness::BuiltIn => self.by_likeness(question, &own)?,
+            Likeness::Vector(kind, vector) => self.alike_beside(VectorsOf::Messages, kind, vector, &own)?,
+            Likeness::Points(points) => self.by_points(points, &own, RANKED)?,
         };
         // A model that has made no vectors yet has nothing to say.
         let alike = match (alike.is_empty(), likeness) {
-            (true, Likeness::Vector(..) | Likeness::Points(_)) => self.by_likeness(question)?,
+            (true, Likeness::Vector(..) | Likeness::Points(_)) => self.by_likeness(question, &own)?,
             _ => alike,
         };
         let mut scores: HashMap<i64, f64> = HashMap::new();
-        for ranking in [self.by_words(question)?, alike, self.by_graph(question)?] {
+        for ranking in [self.by_words(question, &own)?, alike, self.by_graph(question, &own)?] {
             for (rank, id) in ranking.into_iter().enumerate() {
                 *scores.entry(id).or_default() += 1.0 / (RANK_CONSTANT + rank as f64 + 1.0);
             }
@@ -77,17 +79,28 @@ impl ProjectStore {
             if found.len() == most {
                 break;
             }
-            let Some(message) = self.recallable(id)? else { continue };
-            if except.is_none() || message.session.as_deref() != except {
-                found.push(Recalled { message, score });
-            }
+            found.extend(self.recallable(id)?.map(|message| Recalled { message, score }));
         }
         Ok(found)
     }
 
+    /// Returns the messages of a session.
+    fn said_in(&self, session: &str) -> Result<HashSet<i64>, IndexError> {
+        let failed = self.failed();
+        let mut rows = self
+            .database
+            .connection
+            .prepare_cached(
+                "SELECT m.id FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.project_id = ?1 AND s.name = ?2",
+            )
+            .map_err(&failed)?;
+        let ids = rows.query_map(params![self.id, session], |row| row.get(0)).map_err(&failed)?;
+        ids.collect::<Result<_, _>>().map_err(&failed)
+    }
+
     /// Returns the messages that have words of a question, those first that fit best. Weighing a message takes much longer than finding it, so
     /// words that few messages have decide which are weighed, and the others only how.
-    pub(crate) fn by_words(&self, question: &str) -> Result<Vec<i64>, IndexError> {
+    pub(crate) fn by_words(&self, question: &str, own: &HashSet<i64>) -> Result<Vec<i64>, IndexError> {
         let mut counted = self.counted("messages_fts", embed::words(question).take(MOST_WORDS))?;
         counted.retain(|(count, _)| *count > 0);
         if counted.is_empty() {
@@ -102,12 +115,12 @@ impl ProjectStore {
         let refined = telling.map(|(_, word)| format!(" OR (({any}) AND {word})"));
         let query: String = std::iter::once(any.clone()).chain(refined).collect();
         let since = if weighed > WEIGHED { self.newest_with(&any)? } else { 0 };
-        let found = self.weighed(&query, since)?;
+        let found = self.weighed(&query, since, own)?;
         // What was left out may be all that this project has: words are counted over all of them.
         match found.len() < RANKED && (since > 0 || (found.is_empty() && !others.is_empty())) {
             true => {
                 let all = rare.into_iter().chain(others.into_iter().map(|(_, word)| word));
-                self.weighed(&all.collect::<Vec<_>>().join(" OR "), 0)
+                self.weighed(&all.collect::<Vec<_>>().join(" OR "), 0, own)
             }
             false => Ok(found),
         }
@@ -121,8 +134,8 @@ impl ProjectStore {
         found.optional().map(Option::unwrap_or_default).map_err(self.failed())
     }
 
-    /// Returns what a query finds from a message on, best first.
-    fn weighed(&self, query: &str, since: i64) -> Result<Vec<i64>, IndexError> {
+    /// Returns what a query finds from a message on, best first; nothing of `own`.
+    fn weighed(&self, query: &str, since: i64, own: &HashSet<i64>) -> Result<Vec<i64>, IndexError> {
         let failed = self.failed();
         let mut rows = self
             .database
@@ -133,17 +146,27 @@ impl ProjectStore {
                  ORDER BY bm25(messages_fts), m.id DESC LIMIT ?3",
             )
             .map_err(&failed)?;
-        let found = rows.query_map(params![query, self.id, RANKED as i64, since], |row| row.get(0));
-        found.map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
+        let most = (RANKED + own.len()) as i64;
+        let found =
+            rows.query_map(params![query, self.id, most, since], |row| row.get(0)).map_err(&failed)?;
+        let found: Vec<i64> = found.collect::<Result<_, _>>().map_err(&failed)?;
+        Ok(beside(found, own, RANKED))
     }
 
-    fn by_likeness(&self, question: &str) -> Result<Vec<i64>, IndexError> {
+    fn by_likeness(&self, question: &str, own: &HashSet<i64>) -> Result<Vec<i64>, IndexError> {
         let Some(wanted) = embed::embed(question) else { return Ok(Vec::new()) };
-        self.likest(VectorsOf::Messages, embed::MODEL, |vector| {
+        self.likest(VectorsOf::Messages, embed::MODEL, own, |vector| {
             let likeness = embed::likeness(&wanted, vector);
             (likeness >= ALIKE).then_some(i64::from(likeness))
         })
     }
+}
+
+/// Returns the first of these, as many as are wanted, without those of the session that asks.
+pub(crate) fn beside(mut found: Vec<i64>, own: &HashSet<i64>, most: usize) -> Vec<i64> {
+    found.retain(|id| !own.contains(id));
+    found.truncate(most);
+    found
 }
 
 /// Returns as many of the best as a budget of tokens takes. One that does not fit is left out, and the next is tried.

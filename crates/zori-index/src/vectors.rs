@@ -2,7 +2,7 @@
 //! that made it and by its length, and nothing is ever compared with one of another kind. Points in a store outside are in `points.rs`.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 use std::fmt;
 
 use rusqlite::{Params, params};
@@ -203,19 +203,31 @@ impl ProjectStore {
 
     /// Returns the owners whose vectors of this kind are like a question's, the likest first.
     pub fn alike(&self, of: VectorsOf, kind: &VectorKind, question: &[f32]) -> Result<Vec<i64>, IndexError> {
+        self.alike_beside(of, kind, question, &HashSet::new())
+    }
+
+    /// Does the same without some owners.
+    pub(crate) fn alike_beside(
+        &self,
+        of: VectorsOf,
+        kind: &VectorKind,
+        question: &[f32],
+        without: &HashSet<i64>,
+    ) -> Result<Vec<i64>, IndexError> {
         let (wanted, least) = (embed::small(question), of.owners().alike);
-        self.likest(of, &kind.to_string(), |vector| {
+        self.likest(of, &kind.to_string(), without, |vector| {
             let likeness = embed::cosine(&wanted, &embed::stored(vector));
             // Likeness has an order here: it is between what is asked for and 1.
             (likeness >= least).then_some((likeness * 1e9) as i64)
         })
     }
 
-    /// Returns the owners whose vectors of a model get the highest score, the highest first; those without one are left out.
+    /// Returns the owners whose vectors of a model get the highest score, the highest first; those that have none, and some others, are left out.
     pub(crate) fn likest(
         &self,
         of: VectorsOf,
         model: &str,
+        without: &HashSet<i64>,
         score: impl Fn(&[u8]) -> Option<i64>,
     ) -> Result<Vec<i64>, IndexError> {
         let (failed, Owners { name, compared, ranked, .. }) = (self.failed(), of.owners());
@@ -230,9 +242,12 @@ impl ProjectStore {
         let mut rows = rows.query(params![self.id, name, model, compared]).map_err(&failed)?;
         let mut best = BinaryHeap::new();
         while let Some(row) = rows.next().map_err(&failed)? {
+            let owner = row.get::<_, i64>(0).map_err(&failed)?;
             let vector = row.get_ref(1).map_err(&failed)?;
-            if let Some(score) = score(vector.as_blob().unwrap_or_default()) {
-                best.push(Reverse((score, row.get::<_, i64>(0).map_err(&failed)?)));
+            if let Some(score) =
+                score(vector.as_blob().unwrap_or_default()).filter(|_| !without.contains(&owner))
+            {
+                best.push(Reverse((score, owner)));
                 if best.len() > *ranked {
                     best.pop();
                 }

@@ -30,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(60);
 /// How much of a message is embedded, in characters: what small models take.
 const MOST_CHARS: usize = 6_000;
-/// How many points count, and how like they must be.
-const RANKED: usize = 50;
+/// How many points are asked for, and how like they must be. Of them 50 count, but none of the session that asks.
+const POINTS: usize = 200;
 const ALIKE: f64 = 0.2;
 /// How many points are deleted with one request.
 const DELETED: usize = 1_000;
@@ -252,7 +252,7 @@ impl Vectors {
         let vector = vectors.swap_remove(0);
         Ok(match &self.qdrant {
             Some(qdrant) => {
-                let found = qdrant.query(&kind.to_string(), &vector, RANKED, ALIKE).await;
+                let found = qdrant.query(&kind.to_string(), &vector, POINTS, ALIKE).await;
                 AskedBy::Points(found.map_err(|error| error.to_string())?)
             }
             None => AskedBy::Vector(kind, vector),

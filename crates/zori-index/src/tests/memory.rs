@@ -1,7 +1,9 @@
 //! The copy of what was said, and what is found in it.
 
+use std::collections::HashSet;
+
 use super::*;
-use crate::{fitting, wrapped};
+use crate::{Likeness, NewEntity, NewFact, VectorKind, VectorsOf, fitting, point_id, wrapped};
 
 #[test]
 fn the_copy_follows_the_files() {
@@ -50,6 +52,47 @@ fn words_and_likeness_both_find() {
     assert_eq!(store.message(id).unwrap().unwrap().session, None);
     assert_eq!(store.search("care", 5, Some("a")).unwrap().len(), 1);
     assert_eq!(store.search("parser", 5, Some("a")).unwrap(), [], "nothing of the session that asks");
+}
+
+/// A session that goes on for long about something leaves room for what others said about it (MEM-4), in every ranking.
+#[test]
+fn a_long_session_that_asks() {
+    let base = tempfile::tempdir().unwrap();
+    let mut store = store(&base, "/p");
+    let many: Vec<String> = (0..120).map(|n| format!("the heron, the heron once more, {n} times")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    sync(&mut store, &[("monday", &["On Monday: we feed the heron by hand"]), ("friday", &many)]);
+    let (kind, messages) = (VectorKind { model: "m".into(), dims: 2 }, store.messages().unwrap());
+    let vectors: Vec<_> = messages.iter().map(|one| (one.id, vec![1.0, 0.5])).collect();
+    store.put_vectors(VectorsOf::Messages, &kind, &vectors, NOW).unwrap();
+    let point = |id: i64| (id, point_id(&kind, id, ""));
+    let points: Vec<_> = messages.iter().map(|one| point(one.id)).collect();
+    store.put_points(&kind, &points, NOW).unwrap();
+    let points: Vec<_> = points.iter().map(|(_, point)| *point).collect();
+    let thing = |name: &str| NewEntity { name: name.into(), kind: "bird".into() };
+    let facts: Vec<_> = messages
+        .iter()
+        .map(|one| NewFact {
+            message: one.id,
+            source: thing("heron"),
+            target: thing("pond"),
+            relation: "lives in".into(),
+            fact: "It lives there".into(),
+            confidence: 1.0,
+        })
+        .collect();
+    let looked_at: Vec<i64> = messages.iter().map(|one| one.id).collect();
+    store.add_facts(&looked_at, &facts, NOW).unwrap();
+    let monday = messages.iter().find(|one| one.session.as_deref() == Some("monday")).unwrap().id;
+    for likeness in [Likeness::BuiltIn, Likeness::Vector(&kind, &[1.0, 0.5]), Likeness::Points(&points)] {
+        let found = store.search_by("what about the heron", likeness, 5, Some("friday")).unwrap();
+        assert_eq!(found.iter().map(|one| one.message.id).collect::<Vec<_>>(), [monday], "{likeness:?}");
+    }
+    let own: HashSet<i64> = looked_at.into_iter().filter(|id| *id != monday).collect();
+    assert_eq!(store.by_words("what about the heron", &own).unwrap(), [monday]);
+    assert_eq!(store.by_graph("what about the heron", &own).unwrap(), [monday]);
+    assert_eq!(store.by_points(&points, &own, 5).unwrap(), [monday]);
+    assert_eq!(store.alike_beside(VectorsOf::Messages, &kind, &[1.0, 0.5], &own).unwrap(), [monday]);
 }
 
 /// Section 10: nothing of one project is found in another, also with nested roots.
@@ -217,7 +260,7 @@ fn words_that_many_messages_have() {
     mine.sync(&[file("a", 1)], false, NOW, |_| said(0, 5_000)).unwrap();
     other.sync(&[file("b", 1)], false, NOW, |_| said(5_000, 9_500)).unwrap();
     let words = |store: &ProjectStore, question: &str| -> Vec<String> {
-        let ids = store.by_words(question).unwrap();
+        let ids = store.by_words(question, &HashSet::new()).unwrap();
         let message = |id| store.message(id).unwrap().expect("it is of this project").content;
         ids.into_iter().map(message).collect()
     };
