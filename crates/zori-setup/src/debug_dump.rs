@@ -163,6 +163,54 @@ impl Session {
     }
 }
 
+/// Returns the folders of dumps below a project, which is canonical, and whether a link stands where they are: it could lead to anything (D-36).
+pub fn folders(project: &Path) -> (Vec<PathBuf>, bool) {
+    let folder = project.join(FOLDER);
+    match folder.canonicalize() {
+        Ok(real) if real == folder => {
+            let entries = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            let mut found: Vec<_> = entries.filter(|path| has_dumps(path)).collect();
+            found.sort();
+            (found, false)
+        }
+        Ok(_) => (Vec::new(), true),
+        Err(_) => (Vec::new(), false),
+    }
+}
+
+/// Returns whether a folder is one of dumps: by its name, and by what is in it, if anything is.
+fn has_dumps(path: &Path) -> bool {
+    let is_session =
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| SessionId::parse(name).is_ok());
+    let is_folder = || fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir());
+    let is_empty = || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+    is_session && is_folder() && (is_empty() || !dumps(path).is_empty())
+}
+
+/// Returns the dumps in a folder, by the names that they have.
+fn dumps(folder: &Path) -> Vec<PathBuf> {
+    let is_one = |path: &PathBuf| {
+        let Some((number, rest)) = path.file_name().and_then(|name| name.to_str()?.split_once('-')) else {
+            return false;
+        };
+        let is_number = number.len() >= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_result = rest.starts_with("tool-") && rest.ends_with(".txt");
+        is_number && (is_result || matches!(rest, "request.json" | "response.json"))
+    };
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).filter(is_one).collect()
+}
+
+/// Removes the dumps in a folder, and the folder with them; what somebody else put there stays.
+pub fn remove(folder: &Path) -> io::Result<()> {
+    dumps(folder).iter().try_for_each(fs::remove_file)?;
+    match fs::remove_dir(folder) {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotFound) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Returns the number behind those of all files in a folder.
 fn first_free(folder: &Path) -> usize {
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.split_once('-')?.0.parse::<usize>().ok();

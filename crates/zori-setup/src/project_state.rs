@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use zori_core::ids::SessionId;
-use zori_host::{MemoryPlace, Purged, UndoError, count_undo};
-use zori_index::{Counts, Database, IndexError, Kept};
+use zori_host::{MemoryPlace, Purged, UndoError, begun_in, count_undo};
+use zori_index::{Counts, Database, IndexError, Kept, project_key};
 use zori_store::{SessionDir, project_dir};
 
 use crate::data_dir::DataDir;
+use crate::debug_dump;
 use crate::memory;
 use crate::uses;
 
@@ -38,14 +39,16 @@ pub struct ProjectState {
     pub transcripts: Vec<PathBuf>,
     /// What was being typed.
     pub drafts: Vec<PathBuf>,
+    /// Folders that `/feedback` wrote, each with a copy of a session.
+    pub feedback: Vec<PathBuf>,
     /// The files of the project's folder, checkpoints and the audit log aside: prompt history, preferences; and the notes of what it uses.
     pub files: Vec<PathBuf>,
     /// The audit log and what was put aside of it.
     pub audit: Vec<PathBuf>,
     /// Folders of debug dumps in the project itself.
     pub debug: Vec<PathBuf>,
-    /// Why the folder of debug dumps is not touched.
-    pub debug_outside: bool,
+    /// Whether a link stands where debug dumps are.
+    pub debug_linked: bool,
     /// Captured contents.
     pub undo: Purged,
     /// Rows of the database.
@@ -81,13 +84,17 @@ impl ProjectState {
         let notes = uses::folder(data_dir.dir(), &place.project);
         let gone = |path: &PathBuf| kept.jobs == 0 || !named(path, |name| name == uses::SCHEDULE);
         files.extend(children(&notes).into_iter().filter(gone));
-        let (debug, debug_outside) = debug_dumps(&place.project);
+        let (debug, debug_linked) = debug_dump::folders(&place.project);
+        let trashed = trash.sessions();
+        let names = names(&place, &sessions, &trashed);
         Ok(Self {
-            trashed: trash.sessions().iter().map(|id| in_trash.file(id)).collect(),
-            transcripts: transcripts(&place.sessions, &sessions),
-            drafts: existing(
-                sessions.iter().map(|id| data_dir.dir().join("drafts").join(format!("{id}.json"))),
-            ),
+            transcripts: transcripts(&place.sessions, &names),
+            drafts: drafts(data_dir, &place, &names),
+            feedback: children(&data_dir.feedback())
+                .into_iter()
+                .filter(|folder| is_feedback_of(folder, &place))
+                .collect(),
+            trashed: trashed.iter().map(|id| in_trash.file(id)).collect(),
             undo: count_undo(&own.join("undo")).map_err(Unclear::Undo)?,
             folder: own,
             notes,
@@ -95,7 +102,7 @@ impl ProjectState {
             files,
             audit,
             debug,
-            debug_outside,
+            debug_linked,
             rows,
             kept,
             place,
@@ -131,6 +138,7 @@ impl ProjectState {
         ];
         // What most projects have nothing of is named where there is something.
         let others = OTHER_ROWS.iter().map(|(table, kind)| (*kind, self.rows.of(table)));
+        let others = others.chain([("feedback_folders", len(&self.feedback))]);
         counts.extend(others.filter(|(_, count)| *count > 0));
         counts
     }
@@ -146,6 +154,7 @@ impl ProjectState {
             // These belong to no project.
             "line_chat_history": data_dir.chat_history().exists(),
             "idempotency_answers": data_dir.dir().join("idempotency").exists(),
+            "mcp_server_logs": data_dir.dir().join("logs").join("mcp").exists(),
         })
     }
 }
@@ -204,25 +213,46 @@ fn existing(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.filter(|path| fs::symlink_metadata(path).is_ok()).collect()
 }
 
-/// `sessions/<provider>/<id>.json`.
-fn transcripts(folder: &Path, sessions: &[SessionId]) -> Vec<PathBuf> {
-    let providers: Vec<_> = children(folder).into_iter().filter(|path| path.is_dir()).collect();
-    let of = |id: &SessionId| providers.iter().map(|dir| dir.join(format!("{id}.json"))).collect::<Vec<_>>();
-    existing(sessions.iter().flat_map(of))
+/// Returns the names of the project's sessions, those before the trash among them. A name that a session of another project has by now is that one's.
+fn names(place: &MemoryPlace, sessions: &[SessionId], trashed: &[SessionId]) -> Vec<SessionId> {
+    let dir = SessionDir::new(place.sessions.clone());
+    // In the trash a second one of a name has a number behind it.
+    let first = |id: &SessionId| {
+        let (name, number) = id.as_str().rsplit_once('.')?;
+        number.parse::<u32>().ok().and_then(|_| SessionId::parse(name).ok())
+    };
+    let before = trashed.iter().flat_map(|id| [Some(id.clone()), first(id)]).flatten();
+    sessions.iter().cloned().chain(before.filter(|id| !dir.file(id).exists())).collect()
 }
 
-/// Returns the folders of sessions in `.local/debug`, and whether that leads out of the project.
-fn debug_dumps(root: &Path) -> (Vec<PathBuf>, bool) {
-    let folder = root.join(".local/debug");
-    match folder.canonicalize() {
-        Ok(real) if real.starts_with(root) => {
-            let is_session = |path: &PathBuf| {
-                named(path, |name| SessionId::parse(name).is_ok())
-                    && fs::symlink_metadata(path).is_ok_and(|facts| facts.is_dir())
-            };
-            (children(&folder).into_iter().filter(is_session).collect(), false)
-        }
-        Ok(_) => (Vec::new(), true),
-        Err(_) => (Vec::new(), false),
+/// `sessions/<provider>/<id>.json`.
+fn transcripts(folder: &Path, names: &[SessionId]) -> Vec<PathBuf> {
+    let providers: Vec<_> = children(folder).into_iter().filter(|path| path.is_dir()).collect();
+    let of = |id: &SessionId| providers.iter().map(|dir| dir.join(format!("{id}.json"))).collect::<Vec<_>>();
+    existing(names.iter().flat_map(of))
+}
+
+/// Returns the drafts of sessions, and those that were typed in the project in a session that has no file (any more).
+fn drafts(data_dir: &DataDir, place: &MemoryPlace, names: &[SessionId]) -> Vec<PathBuf> {
+    let dir = SessionDir::new(place.sessions.clone());
+    let typed_in = |path: &Path| {
+        let draft: Value = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
+        Some(place.project_of(Path::new(draft["root"].as_str()?)) == place.project)
+    };
+    let is_of_project = |path: &PathBuf| {
+        let id = path.file_stem().and_then(|name| SessionId::parse(name.to_str()?).ok());
+        id.is_some_and(|id| names.contains(&id) || !dir.file(&id).exists() && typed_in(path) == Some(true))
+    };
+    children(&data_dir.drafts()).into_iter().filter(is_of_project).collect()
+}
+
+/// Returns whether `/feedback` wrote a folder in the project: it says so, or the session in it does.
+fn is_feedback_of(folder: &Path, place: &MemoryPlace) -> bool {
+    let facts = fs::read_to_string(folder.join("facts.txt")).unwrap_or_default();
+    if let Some(key) = facts.lines().find_map(|line| line.strip_prefix("project ")) {
+        return key == project_key(&place.project);
     }
+    let session = SessionId::parse("session").expect("it is a name");
+    let root = begun_in(&SessionDir::new(folder.to_owned()), &session);
+    root.is_some_and(|root| place.project_of(&root) == place.project)
 }

@@ -29,6 +29,11 @@ pub struct Subject {
 impl Subject {
     pub fn of(chat: &Chat<'_, '_>) -> Self {
         let session = chat.plain.session();
+        // By it a purge knows whose folder this is.
+        let project = chat.plain.run.base.as_ref().map(|base| {
+            let root = base.project_root(&chat.plain.host.settings.workspace.root);
+            format!("project {}", zori_index::project_key(&root))
+        });
         let facts = [
             format!("version {}", env!("CARGO_PKG_VERSION")),
             format!("model {}", session.model()),
@@ -39,7 +44,7 @@ impl Subject {
             base: chat.plain.run.base.clone(),
             session: session.id().clone(),
             saved: session.is_saved(),
-            facts: facts.join("\n"),
+            facts: project.into_iter().chain(facts).collect::<Vec<_>>().join("\n"),
             redactor: chat.plain.host.redactor(),
             env: chat.cx.app.env.clone(),
         }
@@ -53,7 +58,7 @@ pub fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<String, Fail
         return Err(Failure::new(&VALIDATION_ERROR, "there is no base directory to put it into"));
     };
     let name = format!("{session}-{:04x}", zori_host::random_number() as u16);
-    let folder = base.dir().join("feedback").join(name);
+    let folder = base.feedback().join(name);
     let failed = |error: std::io::Error| Failure::new(&IO_ERROR, format!("{}: {error}", folder.display()));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failed)?;
     let mut files = vec![("facts.txt", facts.clone()), ("doctor.txt", doctor(env))];

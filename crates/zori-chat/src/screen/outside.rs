@@ -502,7 +502,9 @@ impl Outside {
             let _ = fs::remove_file(file);
             return;
         }
-        let value = serde_json::json!({ "draft": draft.text, "queue": draft.queue });
+        // A session that never begins has no file that says where it was.
+        let root = self.root.to_string_lossy();
+        let value = serde_json::json!({ "draft": draft.text, "queue": draft.queue, "root": root });
         // A draft that cannot be kept is no reason to disturb whoever types it.
         let _ = private_file::write(&file, value.to_string().as_bytes());
     }

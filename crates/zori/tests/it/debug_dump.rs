@@ -178,15 +178,27 @@ fn a_link_is_refused() {
 /// A purge deletes exactly the folders of sessions, and only when it is told to.
 #[test]
 fn a_purge_takes_them_along() {
-    let (world, _model) = with_model([anthropic::text("One.")]);
+    let (world, _model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
     world.run(&["exec", "--session", "s", "--debug-dump", "-p", "hi"]).success();
-    world.write(world.work().join(".local/debug/my notes.txt"), "mine");
+    world.run(&["exec", "--session", "t", "--debug-dump", "-p", "hi"]).success();
+    // What somebody keeps beside them, by a name that a session could have, and among them.
+    for mine in ["my notes.txt", "findings/0001.txt", "t/why.md", "t/0009-thoughts.txt"] {
+        world.write(world.work().join(".local/debug").join(mine), "mine");
+    }
     world.run(&["project", "purge", "--yes"]).success();
     assert!(world.work().join(".local/debug/s").exists());
-    world.run(&["project", "purge", "--yes", "--include-debug"]).success();
+    insta::assert_snapshot!(world.run(&["project", "purge", "--yes", "--include-debug"]), @"
+    Deleted of $WORK: 2 debug dumps
+    [exit status: 0]
+    ");
     insta::assert_snapshot!(tree(&world.work().join(".local")).join("\n"), @"
     644 .gitignore
     700 debug
+    755 debug/findings
+    644 debug/findings/0001.txt
     644 debug/my notes.txt
+    700 debug/t
+    644 debug/t/0009-thoughts.txt
+    644 debug/t/why.md
     ");
 }

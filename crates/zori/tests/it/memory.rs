@@ -96,6 +96,10 @@ fn a_removed_session_is_not_remembered() {
     said(&world, "monday", "the zanzibarcanary sings", "Yes, the zanzibarcanary.");
     said(&world, "tuesday", "What is for lunch?", "Soup.");
     world.run(&["memory", "rebuild"]).success();
+    world.write(
+        world.base().join("drafts/monday.json"),
+        "{\"draft\":\"and the zanzibarcanary\",\"queue\":[]}",
+    );
     insta::assert_snapshot!(world.run(&["sessions", "rm", "monday", "--yes"]), @"
     Removed 1 of 1
     [exit status: 0]

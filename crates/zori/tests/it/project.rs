@@ -334,9 +334,16 @@ fn dumps_behind_a_link_and_a_foreign_database_are_refused() {
         .expect("it can be made");
     insta::assert_snapshot!(purge(&world, &mine, &["--yes", "--include-debug"], ""), @"
     ------- stderr -------
-    Error: `.local/debug` leads out of the project; remove that link first
+    Error: `.local/debug` is a link, or below one, and could lead to anything; remove it first
     [exit status: 2]
     ");
+    // One that leads to another folder of the project does no better.
+    fs::remove_file(mine.join(".local/debug")).expect("it is there");
+    let source = world.write(mine.join("src/parser/mod.rs"), "mine");
+    std::os::unix::fs::symlink("../src", mine.join(".local/debug")).expect("it can be made");
+    let refused = purge(&world, &mine, &["--yes", "--include-debug"], "");
+    assert!(refused.stderr().contains("`.local/debug` is a link"), "{refused}");
+    assert_eq!((refused.code(), world.read(source).as_str()), (Some(2), "mine"));
     insta::assert_snapshot!(world.run(&["project", "purge", "--yes", "--root", "/"]), @"
     ------- stderr -------
     Error: the root directory is no project that could be purged

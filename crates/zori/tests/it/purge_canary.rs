@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use rustix::process::Signal;
 use serde_json::json;
 use zori_index::{Database, DreamGates, NewEntity, NewFact, Payment, ProjectStore, VectorKind, VectorsOf};
 use zori_testkit::anthropic;
@@ -52,10 +53,23 @@ fn live_in(world: &mut TestEnv, root: &Path, word: &'static str) {
     let prompt = format!("write it for the {word}");
     run(world, root, &["exec", "--session", &format!("{name}-real"), "--debug-dump", "-p", &prompt]);
     fs::remove_file(root.join(format!("{word}.txt"))).expect("the call made it");
-    // A chat on the screen: its file and the prompt history. Without workers, which would follow the files that are gone.
+    // A chat on the screen: its file, the prompt history, and what `/feedback` puts together. Without workers, which would follow the files that are gone.
     let (root_text, chat) = (root.to_str().expect("it is text"), format!("{name}-chat"));
     let mut person = Person::open(world, &["--bare", "--root", root_text, "--session", &chat]);
-    person.says(&format!("tell me of the {word}")).sees("Listen to").leaves();
+    person.says(&format!("tell me of the {word}")).sees("Listen to");
+    person.says("/feedback").sees("Nothing was sent").leaves();
+    // The same of a session that is not saved: what was shown.
+    let mut person = Person::open(world, &["--bare", "--no-save", "--root", root_text]);
+    person.says(&format!("tell me of the {word}")).sees("Listen to");
+    person.says("/feedback").sees("Nothing was sent").leaves();
+    // A session that never begins: what was being typed in it when its terminal was closed.
+    let never = format!("{name}-never");
+    let mut person = Person::open(world, &["--bare", "--root", root_text, "--session", &never]);
+    person.types(&format!("the {word} and")).signal(Signal::TERM);
+    assert_eq!(person.ends().0.code(), Some(143));
+    // What is kept of the session that lies in the trash already.
+    world.write(world.base().join(format!("sessions/anthropic/{name}-0.json")), word);
+    world.write(world.base().join(format!("drafts/{name}-0.json")), word);
     // A session for a program: a plan.
     let plan = format!("{name}-plan");
     let mut command = world.cmd(&["--json", "--bare", "-y", "--session", &plan]);
@@ -156,7 +170,12 @@ fn no_byte_of_the_canary_is_left_anywhere() {
         shown.join("\n")
     };
     insta::assert_snapshot!(places(&world), @"
+    $BASE/drafts/mine-0.json
     $BASE/drafts/mine-1.json
+    $BASE/drafts/mine-never.json
+    $BASE/feedback/ID/screen.txt
+    $BASE/feedback/mine-chat-ID/screen.txt
+    $BASE/feedback/mine-chat-ID/session.jsonl
     $BASE/projects/KEY/audit.jsonl
     $BASE/projects/KEY/audit.jsonl.1
     $BASE/projects/KEY/history.jsonl
@@ -164,6 +183,7 @@ fn no_byte_of_the_canary_is_left_anywhere() {
     $BASE/projects/KEY/undo/contents/0a
     $BASE/projects/KEY/undo/ops/mine-real.jsonl
     $BASE/projects/KEY/undo/seg/mine-real-0.zus
+    $BASE/sessions/anthropic/mine-0.json
     $BASE/sessions/anthropic/mine-1.json
     $BASE/sessions/index
     $BASE/sessions/mine-1.jsonl
@@ -201,8 +221,13 @@ fn no_byte_of_the_canary_is_left_anywhere() {
     assert_eq!(kept(&world), before);
 }
 
-/// The folder of a project is called by a number that differs between machines.
+/// The folder of a project is called by a number that differs between machines, and one of `/feedback` by one that is new each time, behind the session's name.
 fn without_key(path: &str) -> String {
     let is_key = |part: &str| part.len() == 16 && part.chars().all(|c| c.is_ascii_hexdigit());
-    path.split('/').map(|part| if is_key(part) { "KEY" } else { part }).collect::<Vec<_>>().join("/")
+    let path =
+        path.split('/').map(|part| if is_key(part) { "KEY" } else { part }).collect::<Vec<_>>().join("/");
+    let Some((before, folder)) = path.split_once("/feedback/") else { return path };
+    let (folder, file) = folder.split_once('/').expect("it is a folder");
+    let name = folder.strip_prefix("mine-chat-").map_or("ID", |_| "mine-chat-ID");
+    format!("{before}/feedback/{name}/{file}")
 }

@@ -23,6 +23,7 @@ use crate::commands::memory::{now, vectors_of};
 use crate::commands::{Context, example};
 use zori_setup::app::App;
 use zori_setup::data_dir::DataDir;
+use zori_setup::debug_dump;
 use zori_setup::error::{PURGE_CANCELLED, PURGE_FAILED};
 use zori_setup::memory::unusable;
 use zori_setup::project_state::{ProjectState, audit_files, each, remove, words};
@@ -131,8 +132,10 @@ fn ready(cx: &Context<'_>) -> Result<ProjectState, Failure> {
     if let Some((id, pid)) = state.live() {
         return refused(format!("session '{id}' of this project is open in process {pid}; end it first"));
     }
-    if state.debug_outside {
-        return refused("`.local/debug` leads out of the project; remove that link first".into());
+    if state.debug_linked {
+        return refused(
+            "`.local/debug` is a link, or below one, and could lead to anything; remove it first".into(),
+        );
     }
     Ok(state)
 }
@@ -221,10 +224,11 @@ fn delete_files(state: &ProjectState, args: &Args) -> Vec<String> {
         // A copy that was being written when its process died.
         let _ = remove(&sessions.path().join(format!("{id}.jsonl.copy")));
     }
+    let files = [&state.trashed, &state.transcripts, &state.drafts, &state.feedback, &state.files];
+    let files = files.into_iter().flatten().map(|path| (path, remove(path)));
     let debug: &[_] = if args.has(&INCLUDE_DEBUG) { &state.debug } else { &[] };
-    let files = [&state.trashed, &state.transcripts, &state.drafts].into_iter().flatten();
-    for path in files.chain(debug).chain(&state.files) {
-        if let Err(error) = remove(path) {
+    for (path, removed) in files.chain(debug.iter().map(|folder| (folder, debug_dump::remove(folder)))) {
+        if let Err(error) = removed {
             left.push(format!("{}: {error}", path.display()));
         }
     }

@@ -1,5 +1,7 @@
 //! `sessions rm`: removes sessions for good.
 
+use std::fs;
+
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
@@ -58,7 +60,10 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let result = match sessions.remove(&id) {
             Ok(true) => {
                 removed += 1;
-                gui::forget(&cx.app.data_dir()?.sessions(), &id);
+                let data_dir = cx.app.data_dir()?;
+                gui::forget(&data_dir.sessions(), &id);
+                // Where nothing was being typed there is nothing to remove.
+                let _ = fs::remove_file(data_dir.drafts().join(format!("{id}.json")));
                 json!({"id": text, "ok": true, "effect": "deleted", "status": "removed"})
             }
             Ok(false) => {
