@@ -11,8 +11,11 @@ use crate::project_store::ProjectStore;
 
 /// The name of its row in `passes`.
 const PASS: &str = "dream";
-/// How alike two texts are that say the same.
+/// How alike two texts are that say the same, unless one has a word that the other has nothing like.
 const SAME: f64 = 0.85;
+/// Words are alike that differ in so many letters at their ends, and begin with so many that are the same.
+const ENDING: usize = 3;
+const STEM: usize = 4;
 /// How many notes, facts and sessions one pass looks at, the newest of them.
 const MOST_NOTES: i64 = 1_000;
 const MOST_FACTS: i64 = 2_000;
@@ -130,11 +133,11 @@ fn merge_notes(change: &Transaction<'_>, project: i64, now: i64) -> rusqlite::Re
     let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
     let rows = rows.query_map(params![project, MOST_NOTES], row)?.collect::<Result<Vec<_>, _>>()?;
     let mut merged = 0;
-    let mut kept: Vec<(i64, embed::Vector)> = Vec::new();
+    let mut kept: Vec<(i64, Said)> = Vec::new();
     for (id, text, accesses) in rows {
         let (id, accesses): (i64, u32) = (id, accesses);
-        let Some(vector) = embed::embed(&text) else { continue };
-        match kept.iter().find(|(_, other)| embed::cosine(other, &vector) >= SAME) {
+        let Some(said) = Said::of(&text) else { continue };
+        match kept.iter().find(|(_, other)| other.is_same(&said)) {
             Some((newer, _)) => {
                 change.execute(
                     "UPDATE messages SET evicted_at = ?3 WHERE project_id = ?1 AND id = ?2",
@@ -146,10 +149,43 @@ fn merge_notes(change: &Transaction<'_>, project: i64, now: i64) -> rusqlite::Re
                 )?;
                 merged += 1;
             }
-            None => kept.push((id, vector)),
+            None => kept.push((id, said)),
         }
     }
     Ok(merged)
+}
+
+/// A text, as it is compared with others.
+struct Said {
+    vector: embed::Vector,
+    words: Vec<String>,
+}
+
+impl Said {
+    /// Returns it; `None` where the text has no words.
+    fn of(text: &str) -> Option<Self> {
+        Some(Self { vector: embed::embed(text)?, words: embed::words(text).collect() })
+    }
+
+    /// Returns whether both say the same. Long texts that differ in a single word are as alike as two can be, and may say different things of different
+    /// things.
+    fn is_same(&self, other: &Self) -> bool {
+        let within = |words: &[String], others: &[String]| {
+            words.iter().all(|word| others.iter().any(|other| is_like(word, other)))
+        };
+        embed::cosine(&self.vector, &other.vector) >= SAME
+            && within(&self.words, &other.words)
+            && within(&other.words, &self.words)
+    }
+}
+
+/// Returns whether two words differ in their endings at most. What has a digit is a number or a name, and has none.
+fn is_like(a: &str, b: &str) -> bool {
+    let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let longest = a.chars().count().max(b.chars().count());
+    let ends =
+        || same >= STEM && longest - same <= ENDING && !a.chars().chain(b.chars()).any(char::is_numeric);
+    a == b || ends()
 }
 
 struct Edge {
@@ -181,26 +217,23 @@ fn facts(change: &Transaction<'_>, project: i64) -> rusqlite::Result<Vec<Edge>> 
 /// Of facts that join the same two and say the same the newest stays.
 fn merge_facts(change: &Transaction<'_>, project: i64, now: i64) -> rusqlite::Result<u64> {
     let mut merged = 0;
-    let mut kept: Vec<(Edge, Option<embed::Vector>)> = Vec::new();
+    let mut kept: Vec<(Edge, Option<Said>)> = Vec::new();
     for edge in facts(change, project)? {
-        let vector = embed::embed(&edge.fact);
+        let said = Said::of(&edge.fact);
         let same = kept.iter().find(|(other, its)| {
             (other.source, other.target) == (edge.source, edge.target)
-                && (other.relation == edge.relation || alike(its.as_ref(), vector.as_ref()))
+                && (other.relation == edge.relation
+                    || its.as_ref().zip(said.as_ref()).is_some_and(|(a, b)| a.is_same(b)))
         });
         match same {
             Some((newer, _)) => {
                 end(change, project, edge.id, newer.id, now)?;
                 merged += 1;
             }
-            None => kept.push((edge, vector)),
+            None => kept.push((edge, said)),
         }
     }
     Ok(merged)
-}
-
-fn alike(a: Option<&embed::Vector>, b: Option<&embed::Vector>) -> bool {
-    a.zip(b).is_some_and(|(a, b)| embed::cosine(a, b) >= SAME)
 }
 
 /// Where a relation holds to one thing at a time, the newest fact of it holds.

@@ -115,8 +115,9 @@ impl ProjectStore {
             synced.gone += 1;
         }
         if anew {
-            // An index whose words are not those of the messages says so nowhere.
-            self.write(now, |change, _| {
+            self.write(now, |change, project| {
+                bring_notes_back(change, project)?;
+                // An index whose words are not those of the messages says so nowhere.
                 change.execute_batch("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
             })?;
         }
@@ -339,6 +340,17 @@ fn replace(
     Ok(())
 }
 
+/// Has notes that left recall be recalled again. No session file has them.
+fn bring_notes_back(change: &Transaction<'_>, project: i64) -> rusqlite::Result<()> {
+    let mut back = change.prepare(
+        "UPDATE messages SET evicted_at = NULL WHERE project_id = ?1 AND session_id IS NULL AND evicted_at IS NOT NULL
+         RETURNING id, content",
+    )?;
+    let row = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let notes: Vec<(i64, String)> = back.query_map([project], row)?.collect::<Result<_, _>>()?;
+    notes.iter().try_for_each(|(id, text)| add_vector(change, project, *id, text))
+}
+
 fn insert(
     change: &Transaction<'_>,
     project: i64,
@@ -355,14 +367,18 @@ fn insert(
         )?
         .execute(params![project, session, turn, role, text, said_at, tokens(text) as i64])?;
     let id = change.last_insert_rowid();
-    if let Some(vector) = embed::embed(text) {
-        change
-            .prepare_cached(
-                "INSERT INTO vectors (project_id, owner_kind, owner_id, model, vector) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![project, VectorsOf::Messages.name(), id, embed::MODEL, embed::bytes(&vector)])?;
-    }
+    add_vector(change, project, id, text)?;
     Ok(id)
+}
+
+/// Keeps the built-in embedder's vector of a message, where it has one.
+fn add_vector(change: &Transaction<'_>, project: i64, id: i64, text: &str) -> rusqlite::Result<()> {
+    let Some(vector) = embed::embed(text) else { return Ok(()) };
+    let mut add = change.prepare_cached(
+        "INSERT INTO vectors (project_id, owner_kind, owner_id, model, vector) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    add.execute(params![project, VectorsOf::Messages.name(), id, embed::MODEL, embed::bytes(&vector)])
+        .map(drop)
 }
 
 /// Returns a text as it is kept.
