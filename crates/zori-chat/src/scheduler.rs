@@ -33,9 +33,9 @@ const LEASE_SECONDS: i64 = 60;
 const HEARTBEAT: Duration = Duration::from_secs(20);
 /// How often a run is looked after.
 const TICK: Duration = Duration::from_millis(200);
-/// How long a run may take to end with the chat, and how long the end of the chat waits for the worker, which notes it.
+/// How long a run may take to end with the chat, when that is noted, and how long the end of the chat waits for the worker at most.
 const LAST_WORDS: Duration = Duration::from_millis(125);
-const GOODBYE: Duration = Duration::from_secs(1);
+const GOODBYE: Duration = Duration::from_millis(250);
 
 /// The worker of an open chat. It waits for the first job, and stops with the chat.
 pub struct Scheduler {
@@ -92,7 +92,7 @@ impl Scheduler {
             let Jobs { place, marker } = jobs();
             let mut bell = Bell::new(stopped, marker);
             let program = env.executable().ok()?;
-            let runner = Runner { program, profile, place, output: RunOutput::Nowhere, grace: LAST_WORDS };
+            let runner = Runner { program, profile, place, output: RunOutput::Nowhere, patience: LAST_WORDS };
             bell.first_note().then_some((runner, bell))
         };
         let tell = telling.clone();
@@ -140,7 +140,7 @@ pub struct Runner {
     pub place: MemoryPlace,
     pub output: RunOutput,
     /// How long a run that is asked to end may take.
-    pub grace: Duration,
+    pub patience: Duration,
 }
 
 /// What a run is waited for with: whether it is to end, after this long at most.
@@ -208,7 +208,7 @@ impl Runner {
         }
         while let Some(claim) = store.claim(now())? {
             let mut last = Instant::now();
-            let status = self.perform(&claim, || {
+            let (status, leaving) = self.perform(&claim, || {
                 if last.elapsed() >= HEARTBEAT {
                     last = Instant::now();
                     // A lease that is lost changes nothing about a slot that is taken.
@@ -219,6 +219,12 @@ impl Runner {
             store.finish(&claim, &status, now())?;
             let _ = told.send(format!("Scheduled job `{}`: {status}", claim.job.name));
             if bell.stopped_within(Duration::ZERO) {
+                // Who comes next need not wait for the run, which has no other slot.
+                store.give_back(LEASE, holder, now())?;
+                *held = false;
+                if let Some(leaving) = leaving {
+                    leaving.wait(self.patience);
+                }
                 return Ok(Some(TICK));
             }
         }
@@ -226,25 +232,26 @@ impl Runner {
         Ok(next.map(|next| next.clamp(TICK, HEARTBEAT)))
     }
 
-    /// Runs a job and waits for it; returns how it ended. `wait` waits a little, and says whether the run is to end.
-    pub fn perform(&self, claim: &Claim, mut wait: impl FnMut() -> Waited) -> String {
+    /// Runs a job and waits for it; returns how it ended, and the run where it was asked to end and may still be at it. `wait` waits a little, and says
+    /// whether the run is to end.
+    pub fn perform(&self, claim: &Claim, mut wait: impl FnMut() -> Waited) -> (String, Option<Leaving>) {
         let mut child = match self.spawn(claim) {
             Ok(child) => child,
-            Err(error) => return format!("not started: {error}"),
+            Err(error) => return (format!("not started: {error}"), None),
         };
         loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() => return "ok".to_owned(),
+            let ended = match child.try_wait() {
+                Ok(Some(status)) if status.success() => "ok".to_owned(),
                 Ok(Some(status)) => {
-                    return status.code().map_or_else(|| status.to_string(), |code| format!("exit {code}"));
+                    status.code().map_or_else(|| status.to_string(), |code| format!("exit {code}"))
                 }
-                Ok(None) => {}
-                Err(error) => return format!("not watched: {error}"),
-            }
-            if matches!(wait(), Waited::Stop) {
-                end(&mut child, self.grace);
-                return "ended with the runner".to_owned();
-            }
+                Ok(None) if matches!(wait(), Waited::Stop) => {
+                    return ("ended with the runner".to_owned(), Some(Leaving::ask(child)));
+                }
+                Ok(None) => continue,
+                Err(error) => format!("not watched: {error}"),
+            };
+            return (ended, None);
         }
     }
 
@@ -270,15 +277,45 @@ impl Runner {
     }
 }
 
-/// Asks a run to end, and waits a little for it. It ends what it started by itself.
-fn end(child: &mut Child, grace: Duration) {
-    let _ = i32::try_from(child.id()).ok().and_then(Pid::from_raw).map(|pid| kill_process(pid, Signal::TERM));
-    let until = Instant::now() + grace;
-    while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
-        std::thread::sleep(Duration::from_millis(5));
+/// A run that was asked to end. It ends what it started by itself.
+pub struct Leaving(Child);
+
+impl Leaving {
+    fn ask(child: Child) -> Self {
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+        Self(child)
+    }
+
+    /// Waits for its end, for no longer than this.
+    pub fn wait(mut self, patience: Duration) {
+        let until = Instant::now() + patience;
+        while Instant::now() < until && matches!(self.0.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
 fn now() -> i64 {
     SystemClock::new().now().0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that cannot end, because another process keeps the database locked, is left behind after 250 ms. A busy machine can be late: what is promised
+    /// holds for the best of many ends.
+    #[test]
+    fn the_end_is_bounded() {
+        let ends = std::iter::repeat_with(|| {
+            let ((_stopped, stop), (_ended, over)) = (UnixStream::pair().unwrap(), channel());
+            let begun = Instant::now();
+            stop_worker(&Mutex::new(Some(Running { stop, over })));
+            begun.elapsed()
+        });
+        let bound = Duration::from_millis(250);
+        let best = ends.take(20).find(|took| *took < bound + Duration::from_millis(25));
+        assert!(best.is_some_and(|took| took >= bound), "{best:?}");
+    }
 }

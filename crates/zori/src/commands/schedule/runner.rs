@@ -85,11 +85,14 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                     output: RunOutput::Stderr,
                     grace: LAST_WORDS,
                 };
-                let status = runner.perform(&claim, || match cx.cancel.wait(TICK) {
+                let (status, leaving) = runner.perform(&claim, || match cx.cancel.wait(TICK) {
                     Ok(()) => Waited::GoOn,
                     Err(_) => Waited::Stop,
                 });
                 open(cx)?.finish(&claim, &status, now(cx)).map_err(|error| unusable(&error))?;
+                if let Some(leaving) = leaving {
+                    leaving.wait(runner.patience);
+                }
                 cx.say(
                     Verbosity::Errors,
                     &format!("{} ({}): {status}", claim.job.name, time(claim.scheduled_for)),
