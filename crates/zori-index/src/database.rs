@@ -331,12 +331,7 @@ fn keep_log_beside(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Fails unless it is a database of ours, or empty, of a version that is known.
 fn check(connection: &Connection, path: &Path) -> Result<(), IndexError> {
-    let failed = IndexError::at(path);
-    let number =
-        |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(&failed);
-    let (id, version) = (number("application_id")?, number("user_version")?);
-    let tables: i64 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(&failed)?;
+    let (id, version, tables) = marks(connection, || ()).map_err(IndexError::at(path))?;
     if id != APPLICATION_ID && (tables > 0 || version != 0 || id != 0) {
         return Err(IndexError::Foreign(path.to_owned()));
     }
@@ -344,6 +339,17 @@ fn check(connection: &Connection, path: &Path) -> Result<(), IndexError> {
         return Err(IndexError::Newer { path: path.to_owned(), found: version, known: KNOWN });
     }
     Ok(())
+}
+
+/// Returns whose a database is, its version, and how many things are in it, all of one moment: another process may be making it. `meanwhile` is what others
+/// do between two looks.
+pub(crate) fn marks(connection: &Connection, meanwhile: impl FnOnce()) -> rusqlite::Result<(i64, i64, i64)> {
+    let moment = connection.unchecked_transaction()?;
+    let number = |name| moment.pragma_query_value(None, name, |row| row.get(0));
+    let (id, version) = (number("application_id")?, number("user_version")?);
+    meanwhile();
+    let tables = moment.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok((id, version, tables))
 }
 
 /// Returns the file that SQLite keeps beside a database.

@@ -32,6 +32,19 @@ fn a_new_one_is_private_and_keeps_no_journal_behind() {
     assert_eq!(names, ["zori.db"]);
 }
 
+/// A database that another process is just making is none of another program: it is looked at as it is at one moment.
+#[test]
+fn one_that_is_made_meanwhile() {
+    let base = tempfile::tempdir().unwrap();
+    let looking = raw(&base);
+    looking.pragma_update(None, "journal_mode", "WAL").unwrap();
+    let seen = crate::database::marks(&looking, || drop(store(&base, "/p"))).unwrap();
+    assert_eq!(seen, (0, 0, 0));
+    let (id, version, tables) = crate::database::marks(&looking, || ()).unwrap();
+    assert_eq!((id, version), (0x7a6f_7269, crate::database::KNOWN));
+    assert!(tables > 0);
+}
+
 /// DB-1: how the file is opened, by what SQLite itself says of it.
 #[test]
 fn db_1_how_it_is_opened() {
