@@ -194,7 +194,7 @@ mod tests {
     fn is_silent(bell: &Bell) -> bool {
         let watch = bell.watch.as_ref().expect("there is one here");
         let mut fds = [PollFd::new(watch, PollFlags::IN)];
-        poll(&mut fds, Some(&timespec(Duration::ZERO))).unwrap() == 0
+        poll(&mut fds, Some(&timespec(Duration::ZERO))).expect("it can be asked") == 0
     }
 
     /// The note and its folders come into being one after the other, are used, and go; other files wake nobody.
