@@ -92,7 +92,7 @@ impl Scheduler {
             let Jobs { place, marker } = jobs();
             let mut bell = Bell::new(stopped, marker);
             let program = env.executable().ok()?;
-            let runner = Runner { program, profile, place, output: RunOutput::Nowhere, patience: LAST_WORDS };
+            let runner = Runner { program, profile, place, output: RunOutput::Nowhere, grace: LAST_WORDS };
             bell.first_note().then_some((runner, bell))
         };
         let tell = telling.clone();
@@ -140,7 +140,7 @@ pub struct Runner {
     pub place: MemoryPlace,
     pub output: RunOutput,
     /// How long a run that is asked to end may take.
-    pub patience: Duration,
+    pub grace: Duration,
 }
 
 /// What a run is waited for with: whether it is to end, after this long at most.
@@ -223,7 +223,7 @@ impl Runner {
                 store.give_back(LEASE, holder, now())?;
                 *held = false;
                 if let Some(leaving) = leaving {
-                    leaving.wait(self.patience);
+                    leaving.wait(self.grace);
                 }
                 return Ok(Some(TICK));
             }
@@ -288,8 +288,8 @@ impl Leaving {
     }
 
     /// Waits for its end, for no longer than this.
-    pub fn wait(mut self, patience: Duration) {
-        let until = Instant::now() + patience;
+    pub fn wait(mut self, grace: Duration) {
+        let until = Instant::now() + grace;
         while Instant::now() < until && matches!(self.0.try_wait(), Ok(None)) {
             std::thread::sleep(Duration::from_millis(5));
         }

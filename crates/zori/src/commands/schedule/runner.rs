@@ -91,7 +91,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                 });
                 open(cx)?.finish(&claim, &status, now(cx)).map_err(|error| unusable(&error))?;
                 if let Some(leaving) = leaving {
-                    leaving.wait(runner.patience);
+                    leaving.wait(runner.grace);
                 }
                 cx.say(
                     Verbosity::Errors,
