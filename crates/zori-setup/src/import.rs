@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use zori_core::permission::{Layer, Verdict};
 use zori_core::secret::Secret;
-use zori_mcp::client::config::runs_newest;
+use zori_mcp::client::config::{folded_name, runs_newest};
 use zori_policy::rules::{OwnedAnchors, Rules, UnparsedRule};
 
 use crate::config::Config;
+use crate::mcp_servers::refusal;
 
 /// What can be taken over, by the names of `--only`.
 pub const GROUPS: &[&str] = &["servers", "instructions", "skills", "commands", "agents", "rules"];
@@ -68,6 +69,22 @@ impl PlannedServer {
         let text = |key: &str| self.table.get(key).and_then(Value::as_str);
         let first = text("command").or_else(|| text("url")).unwrap_or_default();
         std::iter::once(first).chain(words.filter_map(Value::as_str)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns what belongs to it beside its command line or address: where it runs, and the names of its variables or headers.
+    pub fn details(&self) -> Vec<String> {
+        let names = |key: &str| {
+            let table = self.table.get(key)?.as_object()?;
+            let names: Vec<&str> = table.keys().map(String::as_str).collect();
+            Some(format!("{key}: {}", names.join(", ")))
+        };
+        let cwd = self.table.get("cwd").and_then(Value::as_str).map(|cwd| format!("runs in {cwd}"));
+        cwd.into_iter().chain(names("env")).chain(names("headers")).collect()
+    }
+
+    /// Returns whether somebody switched it off where it was found.
+    pub fn is_off(&self) -> bool {
+        self.table.get("enabled") == Some(&Value::Bool(false))
     }
 
     /// Returns whether it runs whatever version is newest (EXT-61).
@@ -124,8 +141,19 @@ impl Plan {
 
     /// Leaves out what the config has already, so that a second import changes nothing.
     pub fn without_known(mut self, config: &Config) -> Self {
-        let has = |name: &str| config.mcp_servers.as_ref().is_some_and(|servers| servers.contains_key(name));
-        self.servers.retain(|server| !has(&server.name));
+        let (notes, known) = (&mut self.notes, config.mcp_servers.as_ref());
+        self.servers.retain(|server| {
+            let Some(ours) = known.and_then(|servers| servers.get(&server.name)) else { return true };
+            let same = ["command", "args", "url"].iter().all(|key| ours.get(*key) == server.table.get(*key));
+            if !same {
+                let from = server.from.display();
+                notes.push(format!(
+                    "MCP server {} from {from} is left out: the config has one of that name",
+                    server.name
+                ));
+            }
+            false
+        });
         let knows = |key: &str, value: &str| {
             config.list(key).unwrap_or_default().iter().any(|(known, _)| *known == value)
         };
@@ -177,7 +205,12 @@ impl Plan {
         from: &Path,
         described: Result<servers::Described, String>,
     ) {
-        let folded = servers::folded(name);
+        let folded = folded_name(name);
+        // What is written has to work: no address that nobody may contact, no secret in the open.
+        let described = described.and_then(|described| {
+            let one = Map::from_iter([(folded.clone(), Value::Object(described.table.clone()))]);
+            refusal(&one).map_or(Ok(described), Err)
+        });
         match described {
             Err(why) => self.notes.push(format!("MCP server {name} of {agent} is left out: {why}")),
             Ok(_) if self.servers.iter().any(|known| known.name == folded) => {

@@ -1,6 +1,7 @@
 //! What is known of a server before it is contacted: how it is reached, whose it is, and what it may do (MCP-10 to MCP-14).
 
 mod expand;
+pub mod literal;
 mod oauth;
 
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ pub struct ServerConfig {
     pub source: Source,
     /// How it is reached.
     pub way: Way,
-    /// Its command line or address before variables were put in, where that is another.
+    /// Its command line or address as it is written, where that is another: before variables were put in, and without secrets.
     pub written: Option<String>,
     /// Whether it is used at all.
     pub enabled: bool,
@@ -201,10 +202,16 @@ const OWN_KEYS: &[&str] = &[
 pub fn runs_newest<'a>(command: &str, mut args: impl Iterator<Item = &'a str>) -> bool {
     let program = command.rsplit('/').next().unwrap_or(command);
     match (program, args.find(|arg| !arg.starts_with('-'))) {
-        ("npx", Some(package)) => !package.get(1..).is_some_and(|rest| rest.contains('@')),
-        ("uvx", Some(package)) => !package.contains('@') && !package.contains("=="),
+        ("npx", Some(package)) => is_newest(package.get(1..).unwrap_or_default(), &["@"]),
+        ("uvx", Some(package)) => is_newest(package, &["@", "=="]),
         _ => false,
     }
+}
+
+/// Returns whether a package is named without a version, or with a word for the newest one.
+fn is_newest(package: &str, signs: &[&str]) -> bool {
+    let version = signs.iter().find_map(|sign| package.split_once(sign));
+    version.is_none_or(|(_, version)| version == "latest")
 }
 
 /// Reads the servers of one source, by name. An error is a sentence that names the server.
@@ -333,18 +340,20 @@ impl ServerConfig {
         }
     }
 
-    /// Returns the values of headers, and of variables whose names tell a secret.
+    /// Returns the values of headers, of variables whose names tell a secret, and secrets that stand anywhere in its description.
     pub fn secret_values(&self) -> Vec<&str> {
         let is_secret = |name: &str| {
             let name = name.to_ascii_lowercase();
             ["key", "token", "secret", "passw", "credential"].iter().any(|part| name.contains(part))
         };
-        match &self.way {
+        let mut values: Vec<&str> = match &self.way {
             Way::Stdio { env, .. } => {
                 env.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.as_str()).collect()
             }
             Way::Http { headers, .. } => headers.values().map(String::as_str).collect(),
-        }
+        };
+        values.extend(literal::of(&self.way).into_iter().map(|(_, secret)| secret));
+        values
     }
 
     /// Returns whether a tool of it counts.
@@ -377,7 +386,7 @@ pub fn is_name(name: &str) -> bool {
 }
 
 /// Folds a foreign name to one of ours.
-fn folded_name(name: &str) -> String {
+pub fn folded_name(name: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let mut folded: String = name.chars().map(fits).take(32).collect();
     while folded.contains("__") {
@@ -457,20 +466,16 @@ fn server(
         (None, Some(url)) => Way::Http { url, sse, headers: texts("headers")? },
     };
     let (mut warning, mut broken) = (None, None);
-    if let Some(secret) = literal_secret(&way) {
+    let secrets = literal::of(&way);
+    if let Some((place, _)) = secrets.first() {
         match source.is_own() {
-            true => {
-                broken = Some(format!(
-                    "`{secret}` holds a secret; keep it in the vault (`zori vault set NAME`) and write `vault:NAME`, or name a variable in `env_pass`"
-                ));
-            }
+            true => broken = Some(why_not_written_out(place)),
             false => {
-                warning =
-                    Some(format!("the MCP server `{name}` has a secret in its description (`{secret}`)"))
+                warning = Some(format!("the MCP server `{name}` has a secret in its description (`{place}`)"))
             }
         }
     }
-    let line = way.line();
+    let line = literal::hidden(way.line(), &secrets);
     if broken.is_none() {
         broken = expand::expand(&mut way, source, variables).err();
     }
@@ -567,19 +572,20 @@ pub(super) fn bad_address(url: &str) -> Option<String> {
     }
 }
 
-/// Returns the name of the first value that is a secret itself.
-fn literal_secret(way: &Way) -> Option<&str> {
-    let (pairs, headers) = match way {
-        Way::Stdio { env, .. } => (env, false),
-        Way::Http { headers, .. } => (headers, true),
-    };
-    let literal = |value: &str| value.len() >= 8 && !value.starts_with("vault:") && !value.contains("${");
-    let named = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        let parts = ["token", "secret", "password", "passwd", "credential", "apikey", "api_key", "api-key"];
-        parts.iter().any(|part| name.contains(part)) || headers && name == "authorization"
-    };
-    pairs.iter().find(|(name, value)| named(name) && literal(value)).map(|(name, _)| name.as_str())
+/// Says what to do about a secret that stands in a file of ours.
+fn why_not_written_out(place: &str) -> String {
+    let vault = "keep it in the vault (`zori vault set NAME`)";
+    match place {
+        "args" => format!(
+            "there is a secret in its command line (`args`), which others see; {vault} and give it by a variable: `env = {{ KEY = \"vault:NAME\" }}`"
+        ),
+        "url" => format!(
+            "there is a secret in its address (`url`), which others see; {vault} and give it by a header"
+        ),
+        _ => format!(
+            "`{place}` holds a secret; {vault} and write `vault:NAME`, or name a variable in `env_pass`"
+        ),
+    }
 }
 
 #[cfg(test)]

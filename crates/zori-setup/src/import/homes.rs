@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use zori_mcp::client::config::literal;
 
 use super::{AGENTS, Plan, editors, jsonc, servers};
 
@@ -30,10 +31,11 @@ pub fn read(home: &Path, root: &Path, agents: &[&str]) -> Plan {
 fn claude(home: &Path, root: &Path, plan: &mut Plan) {
     let path = home.join(".claude.json");
     if let Some(file) = json(&path, plan) {
-        let project = &file["projects"][root.to_string_lossy().as_ref()]["mcpServers"];
-        for servers in [project, &file["mcpServers"]] {
+        let project = &file["projects"][root.to_string_lossy().as_ref()];
+        for servers in [&project["mcpServers"], &file["mcpServers"]] {
             for (name, value) in servers.as_object().into_iter().flatten() {
-                plan.add_server("claude", name, &path, servers::of_json(name, value));
+                let value = switched(value, name, &project["disabledMcpServers"]);
+                plan.add_server("claude", name, &path, servers::of_json(name, &value));
             }
         }
     }
@@ -42,12 +44,22 @@ fn claude(home: &Path, root: &Path, plan: &mut Plan) {
     folder(home, ".claude/agents", "agents", "agents.paths", plan);
     file_entry(home, ".claude/CLAUDE.md", plan);
     if let Some(settings) = json(&home.join(".claude/settings.json"), plan) {
-        let rules = |key: &str| settings["permissions"][key].as_array().cloned().unwrap_or_default();
-        for (key, ours) in [("deny", "permissions.deny"), ("ask", "permissions.ask")] {
-            rules(key).iter().filter_map(Value::as_str).for_each(|rule| plan.add_entry("rules", ours, rule));
+        let mut secret = 0;
+        for key in ["deny", "ask", "allow"] {
+            let rules = settings["permissions"][key].as_array().into_iter().flatten();
+            for rule in rules.filter_map(Value::as_str) {
+                match (literal::in_text(rule).is_empty(), key) {
+                    // A command that somebody allowed once may have a key in it.
+                    (false, _) => secret += 1,
+                    (true, "deny") => plan.add_entry("rules", "permissions.deny", rule),
+                    (true, "ask") => plan.add_entry("rules", "permissions.ask", rule),
+                    (true, _) => plan.allow.push(rule.to_owned()),
+                }
+            }
         }
-        let allowed = rules("allow");
-        plan.allow.extend(allowed.iter().filter_map(Value::as_str).map(str::to_owned));
+        if secret > 0 {
+            plan.notes.push(format!("rules of claude are left out that have a secret in them ({secret})"));
+        }
         let never = ["hooks", "env", "apiKeyHelper", "permissions.defaultMode", "enableAllProjectMcpServers"];
         leave_out("claude", &settings, &never, plan);
     }
@@ -76,12 +88,8 @@ fn gemini(home: &Path, plan: &mut Plan) {
     let path = home.join(".gemini/settings.json");
     if let Some(file) = json(&path, plan) {
         for (name, value) in file["mcpServers"].as_object().into_iter().flatten() {
-            // An address that is not said to be the newer kind is the older one.
-            let mut value = value.clone();
-            if value.get("url").is_some() && value.get("httpUrl").is_none() && value.get("type").is_none() {
-                value["type"] = "sse".into();
-            }
-            plan.add_server("gemini", name, &path, servers::of_json(name, &value));
+            let value = switched(value, name, &file["mcp"]["excluded"]);
+            plan.add_server("gemini", name, &path, servers::of_gemini(name, &value));
             leave_out("gemini", &file, &[&format!("mcpServers.{name}.trust")], plan);
         }
         leave_out("gemini", &file, &["autoAccept", "tools.autoAccept", "tools.allowed"], plan);
@@ -105,6 +113,17 @@ fn opencode(home: &Path, plan: &mut Plan) {
         folder(home, &format!(".config/opencode/{name}"), "skills", "skills.paths", plan);
     }
     file_entry(home, ".config/opencode/AGENTS.md", plan);
+}
+
+/// Returns a server as it is, or switched off where its name stands in a list of those that are.
+fn switched(server: &Value, name: &str, off: &Value) -> Value {
+    let mut server = server.clone();
+    if off.as_array().into_iter().flatten().any(|off| off == name)
+        && let Some(table) = server.as_object_mut()
+    {
+        table.insert("disabled".to_owned(), json!(true));
+    }
+    server
 }
 
 /// Notes which settings are there that nobody's word elsewhere turns on here (EXT-32): modes, hooks, what runs without a question.

@@ -5,21 +5,12 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use zori_contract::{mask, redact};
 use zori_core::secret::Secret;
+use zori_mcp::client::config::{folded_name, literal};
 
 /// A server in our words, and the secrets that stood there, by the variable or header they were in.
 pub struct Described {
     pub table: Map<String, Value>,
     pub secrets: Vec<(String, Secret)>,
-}
-
-/// Returns a name that a server of ours can have.
-pub fn folded(name: &str) -> String {
-    let fits = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let mut folded: String = name.chars().map(fits).take(32).collect();
-    while folded.contains("__") {
-        folded = folded.replace("__", "_");
-    }
-    folded
 }
 
 /// Returns the entry of the vault for a secret of a server.
@@ -32,19 +23,45 @@ pub fn of_editor(name: &str, value: &Value, home: &Path) -> Result<Described, St
     if value.get("envFile").is_some_and(|file| !file.is_null()) {
         return Err("its variables stand in a file (`envFile`); name them in `env_pass` or `env`".to_owned());
     }
-    of_json(name, &with_home(value, &home.to_string_lossy()))
+    // An editor has a word for the home directory.
+    of_json(name, &with_texts(value, &|text| text.replace("${userHome}", &home.to_string_lossy())))
 }
 
-/// Returns a value with the home directory in place of an editor's word for it.
-fn with_home(value: &Value, home: &str) -> Value {
+/// Reads a server of Gemini CLI, which also takes `$NAME` for a variable, anywhere.
+pub fn of_gemini(name: &str, value: &Value) -> Result<Described, String> {
+    let mut value = with_texts(value, &braced);
+    // An address that is not said to be the newer kind is the older one.
+    if value.get("url").is_some() && value.get("httpUrl").is_none() && value.get("type").is_none() {
+        value["type"] = "sse".into();
+    }
+    of_json(name, &value)
+}
+
+/// Returns a value with every text in it as the function has it.
+fn with_texts(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
     match value {
-        Value::String(text) => text.replace("${userHome}", home).into(),
-        Value::Array(all) => all.iter().map(|value| with_home(value, home)).collect(),
+        Value::String(text) => change(text).into(),
+        Value::Array(all) => all.iter().map(|value| with_texts(value, change)).collect(),
         Value::Object(all) => {
-            all.iter().map(|(key, value)| (key.clone(), with_home(value, home))).collect::<Map<_, _>>().into()
+            let all = all.iter().map(|(key, value)| (key.clone(), with_texts(value, change)));
+            all.collect::<Map<_, _>>().into()
         }
         other => other.clone(),
     }
+}
+
+/// Returns a text with `${NAME}` in place of `$NAME`.
+fn braced(text: &str) -> String {
+    let mut parts = text.split('$');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, behind) = part.split_at(part.find(|c| !is_name(c)).unwrap_or(part.len()));
+        match name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            true => format!("{before}${part}"),
+            false => format!("{before}${{{name}}}{behind}"),
+        }
+    })
 }
 
 /// Reads a server of opencode, whose command is one list with its arguments.
@@ -61,17 +78,21 @@ pub fn of_opencode(name: &str, value: &Value) -> Result<Described, String> {
     }
     described.values(name, "env", &value["environment"])?;
     described.values(name, "headers", &value["headers"])?;
-    if value["enabled"] == false {
-        described.table.insert("enabled".to_owned(), json!(false));
-    }
+    described.enabled(value["enabled"] != false);
     Ok(described)
 }
 
-/// Reads the server of an agent that writes JSON: Claude Code, Gemini CLI.
+/// Reads the server of an agent that writes JSON: Claude Code, Cursor, VS Code.
 pub fn of_json(name: &str, value: &Value) -> Result<Described, String> {
+    if value.get("headersHelper").is_some_and(|helper| !helper.is_null()) {
+        return Err("its headers come from a program (`headersHelper`), which is never run".to_owned());
+    }
     let text = |key: &str| value[key].as_str().filter(|text| !text.is_empty());
     let mut described = Described { table: Map::new(), secrets: Vec::new() };
     let sse = text("type") == Some("sse");
+    if text("command").is_some() && (text("url").is_some() || text("httpUrl").is_some()) {
+        return Err("it has both a command and an address".to_owned());
+    }
     match (text("command"), text("httpUrl"), text("url")) {
         (Some(command), _, _) => described.command(command, &value["args"])?,
         (None, Some(url), _) => described.url(url, false)?,
@@ -87,6 +108,8 @@ pub fn of_json(name: &str, value: &Value) -> Result<Described, String> {
     described.names("tools_deny", &value["excludeTools"]);
     // Gemini CLI counts in milliseconds.
     described.seconds("tool_timeout_secs", value["timeout"].as_f64().map(|ms| ms / 1000.0));
+    described.oauth(&folded_name(name), &value["oauth"]);
+    described.enabled(value["disabled"] != true);
     Ok(described)
 }
 
@@ -117,20 +140,23 @@ pub fn of_codex(name: &str, value: &Value) -> Result<Described, String> {
     described.seconds("tool_timeout_secs", value["tool_timeout_sec"].as_f64());
     described.names("tools_allow", &value["enabled_tools"]);
     described.names("tools_deny", &value["disabled_tools"]);
-    if value["enabled"] == false {
-        described.table.insert("enabled".to_owned(), json!(false));
-    }
+    described.enabled(value["enabled"] != false);
     Ok(described)
 }
 
 impl Described {
     fn command(&mut self, command: &str, args: &Value) -> Result<(), String> {
-        let args: Vec<&str> = args.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let words = match args {
+            Value::Null => Some(Vec::new()),
+            args => args.as_array().and_then(|args| args.iter().map(plain).collect::<Option<Vec<_>>>()),
+        };
+        let args = words.ok_or("its `args` are no list of texts")?;
+        let words: Vec<&str> = std::iter::once(command).chain(args.iter().map(String::as_str)).collect();
         // Others see the words of a command, so nothing of the vault can stand there.
-        if std::iter::once(command).chain(args.iter().copied()).any(has_secret) {
+        if !literal::in_words(&words).is_empty() || words.iter().any(|word| mask::looks_like_key(word)) {
             return Err("there is a secret in its command line; give it by a variable".to_owned());
         }
-        if std::iter::once(command).chain(args.iter().copied()).any(has_variable) {
+        if words.iter().any(|word| has_variable(word)) {
             return Err("its command line has variables in it; write them out".to_owned());
         }
         self.table.insert("command".to_owned(), json!(command));
@@ -141,13 +167,16 @@ impl Described {
     }
 
     fn url(&mut self, url: &str, sse: bool) -> Result<(), String> {
-        let query = url.split_once('?').map_or("", |(_, query)| query);
-        let secret = |pair: &str| pair.split_once('=').is_some_and(|(key, _)| redact::is_secret(key));
-        if url.contains('@') || query.split('&').any(secret) || has_secret(url) {
-            return Err("there is a secret in its address; give it by a header".to_owned());
-        }
         if has_variable(url) {
             return Err("its address has variables in it; write them out".to_owned());
+        }
+        if url.contains('@') || !literal::in_address(url).is_empty() {
+            return Err("there is a secret in its address; give it by a header".to_owned());
+        }
+        if literal::doubtful_in_address(url).is_some() {
+            return Err(
+                "what its address ends in may be a secret; if it is none, `mcp add` adds it".to_owned()
+            );
         }
         self.table.insert("url".to_owned(), json!(url));
         if sse {
@@ -163,6 +192,34 @@ impl Described {
         }
     }
 
+    /// Takes over that somebody switched it off.
+    fn enabled(&mut self, enabled: bool) {
+        if !enabled {
+            self.table.insert("enabled".to_owned(), json!(false));
+        }
+    }
+
+    /// Takes over as whom one logs in to it.
+    fn oauth(&mut self, server: &str, oauth: &Value) {
+        let mut taken = Map::new();
+        if let Some(client) = oauth["clientId"].as_str().filter(|client| !client.is_empty()) {
+            taken.insert("client_id".to_owned(), json!(client));
+        }
+        if let Some(secret) = oauth["clientSecret"].as_str().filter(|secret| !secret.is_empty()) {
+            self.secrets.push(("client_secret".to_owned(), secret.into()));
+            taken.insert(
+                "client_secret".to_owned(),
+                json!(format!("vault:{}", entry(server, "client_secret"))),
+            );
+        }
+        if let Some(port) = oauth["callbackPort"].as_u64().filter(|port| (1..=65535).contains(port)) {
+            taken.insert("callback_port".to_owned(), json!(port));
+        }
+        if !taken.is_empty() {
+            self.table.insert("oauth".to_owned(), taken.into());
+        }
+    }
+
     /// Takes a limit over, in whole seconds.
     fn seconds(&mut self, key: &str, value: Option<f64>) {
         if let Some(seconds) = value.map(f64::ceil).filter(|seconds| (1.0..=86_400.0).contains(seconds)) {
@@ -174,8 +231,11 @@ impl Described {
     fn values(&mut self, server: &str, table: &str, values: &Value) -> Result<(), String> {
         let mut taken = Map::new();
         for (key, value) in values.as_object().into_iter().flatten() {
-            let Some(text) = value.as_str() else { continue };
-            let entry = entry(&folded(server), key);
+            if value.is_null() {
+                continue;
+            }
+            let text = &plain(value).ok_or_else(|| format!("`{key}` in its `{table}` is no text"))?;
+            let entry = entry(&folded_name(server), key);
             if text.contains("{file:") {
                 return Err("a value of it stands in a file; put it into the vault".to_owned());
             }
@@ -189,8 +249,8 @@ impl Described {
                         self.secrets.push((key.clone(), secret.trim().into()));
                         format!("{scheme} ${{vault:{entry}}}")
                     }
-                    None if redact::is_secret(key) || has_secret(text) => {
-                        self.secrets.push((key.clone(), text.into()));
+                    None if is_secret(key, text) => {
+                        self.secrets.push((key.clone(), text.as_str().into()));
                         format!("vault:{entry}")
                     }
                     None => text.to_owned(),
@@ -253,13 +313,18 @@ fn has_variable(text: &str) -> bool {
     text.contains("${") || text.contains("{env:") || text.contains("{file:")
 }
 
-/// Returns whether a word is a key, or an option that holds one.
-fn has_secret(text: &str) -> bool {
-    let value = text.split_once('=').map_or(text, |(_, value)| value);
-    let option = text.split_once('=').is_some_and(|(name, value)| {
-        name.starts_with('-') && redact::is_secret(name) && !value.is_empty() && !value.contains("${")
-    });
-    option || mask::looks_like_key(value) || mask::looks_like_key(text)
+/// Returns whether the value of a variable or header belongs into the vault. Where a name says so, any value does.
+fn is_secret(name: &str, value: &str) -> bool {
+    redact::is_secret(name) || mask::looks_like_key(value) || !literal::in_value(name, value).is_empty()
+}
+
+/// Returns a word as a command or an environment has it; `None` for what is none.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
 }
 
 #[cfg(test)]

@@ -84,7 +84,8 @@ fn a_projects_commands_and_skills_after_trust() {
     let run = || world.run(&["exec", "-p", "/hi you"]).success();
     let undecided = run().stderr();
     assert!(
-        undecided.contains("is not trusted, so its own settings are not used: 1 command, 1 skill;"),
+        undecided
+            .contains("is not trusted, so its own settings are not used: 1 command, 1 skill;"),
         "{undecided}"
     );
     assert_eq!(last_prompt(&server, 0), "/hi you");
@@ -366,24 +367,30 @@ fn what_other_agents_left() {
     insta::assert_snapshot!(dry, @"
     MCP servers, none of them trusted:
       git_hub: no/such/npx -y server  ($HOME/.claude.json)
+        env: GITHUB_TOKEN
         it runs whatever is newest: no version is named
         a secret stands there, which belongs into the vault: mcp.git_hub.GITHUB_TOKEN
         missing: the program `no/such/npx`
       plain: https://mcp.example/mcp  ($HOME/.claude.json)
       docs: https://docs.example  ($HOME/.codex/config.toml)
+        headers: X-Key, X-Team, Authorization
         a secret stands there, which belongs into the vault: mcp.docs.X-Key
         missing: the variable TEAM, or `zori vault set TEAM`
         missing: the variable DOCS, or `zori vault set DOCS`
       old: https://old.example/sse  ($HOME/.gemini/settings.json)
+        headers: X-Api-Key
         a secret stands there, which belongs into the vault: mcp.old.X-Api-Key
       local: sh server.sh  ($HOME/.config/opencode/opencode.jsonc)
+        env: A_TOKEN, B
         a secret stands there, which belongs into the vault: mcp.local.A_TOKEN
         missing: the variable B, or `zori vault set B`
       cursor: $HOME/bin/x  ($HOME/.cursor/mcp.json)
+        env: PASSWORD, C
         a secret stands there, which belongs into the vault: mcp.cursor.PASSWORD
         missing: the program `$HOME/bin/x`
         missing: the variable C, or `zori vault set C`
       code: https://code.example/mcp  ($HOME/.config/Code/User/mcp.json)
+        headers: Authorization, X-Token
         a secret stands there, which belongs into the vault: mcp.code.X-Token
         missing: `zori vault set api-key`
     Read where they are, and not copied:
@@ -499,6 +506,140 @@ fn what_other_agents_left() {
     assert!(kept.contains(said), "{kept}");
     let github = world.run(&["vault", "get", "mcp.git_hub.GITHUB_TOKEN", "--reveal"]).success().stdout();
     assert_eq!((github.as_str(), world.base().join("import-told").exists()), ("of-my-own\n", true));
+}
+
+/// EXT-33: where instructions of servers tell people to put keys. What can be kept goes into the vault; what others would see is left behind, and
+/// no value is copied or printed.
+#[test]
+fn secrets_wherever_people_put_them() {
+    let world = world();
+    let write = |path: &str, value: Value| {
+        world.write(world.home().join(path), value.to_string());
+    };
+    let pasted = [
+        json!(["--api-key", "planted-secret-1"]),
+        json!(["postgresql://me:planted-secret-2@localhost/db"]),
+        json!(["https://x.example/sse", "--header", "Authorization: Bearer planted-secret-3"]),
+        json!(["run", "-e", "GITLAB_TOKEN=planted-secret-4", "image"]),
+        json!(["--config", r#"{"apiKey":"planted-secret-5"}"#]),
+    ];
+    let mut servers: serde_json::Map<String, Value> = (1..)
+        .zip(pasted)
+        .map(|(n, args)| (format!("args{n}"), json!({"command": "sh", "args": args})))
+        .collect();
+    let kept = json!({"DATABASE_URL": "postgres://me:planted-secret-6@localhost/db", "ADO_PAT": "abc123planted-secret-7",
+        "HEADERS": r#"{"Authorization": "Bearer planted-secret-8"}"#, "PORT": 3000});
+    servers.insert("kept".into(), json!({"command": "sh", "env": kept, "cwd": "/srv"}));
+    servers.insert("path".into(), json!({"url": "https://x.example/fc-0123456789planted-secret-9/mcp"}));
+    servers.insert(
+        "login".into(),
+        json!({"url": "https://x.example/mcp", "disabled": true,
+        "oauth": {"clientId": "me", "clientSecret": "planted-secret-10", "callbackPort": 8123}}),
+    );
+    write(".claude.json", json!({"mcpServers": servers}));
+    let rules = json!([
+        "Bash(curl -H \"Authorization: Bearer planted-secret-11\" https://x.example)",
+        "Bash(API_KEY=planted-secret-12 make:*)",
+        "Bash(ls)"
+    ]);
+    write(".claude/settings.json", json!({"permissions": {"allow": rules, "deny": rules}}));
+    write(
+        ".gemini/settings.json",
+        json!({"mcp": {"excluded": ["off"]}, "mcpServers": {
+        "named": {"httpUrl": "https://x.example", "headers": {"Authorization": "Bearer $GEMINI_TOKEN"}},
+        "named-args": {"command": "sh", "args": ["--token", "$GEMINI_TOKEN"]},
+        "off": {"command": "sh"}}}),
+    );
+    let dry = world.run(&["import", "--dry-run"]).success();
+    insta::assert_snapshot!(dry, @"
+    MCP servers, none of them trusted:
+      kept: sh  ($HOME/.claude.json)
+        runs in /srv
+        env: DATABASE_URL, ADO_PAT, HEADERS, PORT
+        a secret stands there, which belongs into the vault: mcp.kept.DATABASE_URL
+        a secret stands there, which belongs into the vault: mcp.kept.ADO_PAT
+        a secret stands there, which belongs into the vault: mcp.kept.HEADERS
+      login: https://x.example/mcp  ($HOME/.claude.json)
+        it is switched off there, and stays so
+        a secret stands there, which belongs into the vault: mcp.login.client_secret
+      named: https://x.example  ($HOME/.gemini/settings.json)
+        headers: Authorization
+        missing: the variable GEMINI_TOKEN, or `zori vault set GEMINI_TOKEN`
+      off: sh  ($HOME/.gemini/settings.json)
+        it is switched off there, and stays so
+    Rules:
+      deny Bash(ls)
+    Rules that let something run, each asked about by itself:
+      allow Bash(ls)
+    Note: MCP server args1 of claude is left out: there is a secret in its command line; give it by a variable
+    Note: MCP server args2 of claude is left out: there is a secret in its command line; give it by a variable
+    Note: MCP server args3 of claude is left out: there is a secret in its command line; give it by a variable
+    Note: MCP server args4 of claude is left out: there is a secret in its command line; give it by a variable
+    Note: MCP server args5 of claude is left out: there is a secret in its command line; give it by a variable
+    Note: MCP server path of claude is left out: what its address ends in may be a secret; if it is none, `mcp add` adds it
+    Note: rules of claude are left out that have a secret in them (4)
+    Note: MCP server named-args of gemini is left out: its command line has variables in it; write them out
+    [exit status: 0]
+    ");
+    world.run(&["vault", "init"]).success();
+    let output = world.run(&["import", "--store-secrets", "--yes"]).success();
+    insta::assert_snapshot!(config(&world), @r#"
+    [mcp.servers.kept]
+    command = "sh"
+    cwd = "/srv"
+    env = { "DATABASE_URL" = "vault:mcp.kept.DATABASE_URL", "ADO_PAT" = "vault:mcp.kept.ADO_PAT", "HEADERS" = "vault:mcp.kept.HEADERS", "PORT" = "3000" }
+
+    [mcp.servers.login]
+    url = "https://x.example/mcp"
+    oauth = { "client_id" = "me", "client_secret" = "vault:mcp.login.client_secret", "callback_port" = 8123 }
+    enabled = false
+
+    [mcp.servers.named]
+    url = "https://x.example"
+    headers = { "Authorization" = "Bearer ${vault:GEMINI_TOKEN}" }
+
+    [mcp.servers.off]
+    command = "sh"
+    enabled = false
+
+    [permissions]
+    deny = ["Bash(ls)"]
+    "#);
+    [dry, output].iter().for_each(|output| nothing_planted(&world, output));
+    let entry = |name: &str| world.run(&["vault", "get", name, "--reveal"]).success().stdout();
+    assert_eq!(entry("mcp.kept.DATABASE_URL"), "postgres://me:planted-secret-6@localhost/db\n");
+    assert_eq!(entry("mcp.login.client_secret"), "planted-secret-10\n");
+}
+
+/// EXT-31: what cannot work is left out, with the reason, and costs nothing else.
+#[test]
+fn entries_that_cannot_be() {
+    let world = world();
+    let servers = json!({"mcpServers": {"": {"command": "sh"}, "args": {"command": "sh", "args": "--all"}, "env": {"command": "sh", "env": {"A": {}}},
+        "far": {"url": "http://x.example/mcp"}, "socket": {"type": "ws", "url": "wss://x.example"}, "both": {"command": "sh", "url": "https://x.example"},
+        "number": 5, "helper": {"url": "https://x.example", "headersHelper": "./token"}, "mine": {"command": "theirs"}}});
+    world.write(world.home().join(".claude.json"), servers.to_string());
+    world.write(world.home().join(".codex/config.toml"), "mcp_servers = 5\n");
+    world.write(world.base().join("config.toml"), "[mcp.servers.mine]\ncommand = \"mine\"\n");
+    insta::assert_snapshot!(world.run(&["import", "--yes"]), @"
+    Imported MCP server _ from $HOME/.claude.json
+    Note: MCP server args of claude is left out: its `args` are no list of texts
+    Note: MCP server env of claude is left out: `A` in its `env` is no text
+    Note: MCP server far of claude is left out: `http://x.example/mcp` is neither HTTPS nor on this machine
+    Note: MCP server socket of claude is left out: `wss://x.example` is neither HTTPS nor on this machine
+    Note: MCP server both of claude is left out: it has both a command and an address
+    Note: MCP server number of claude is left out: it has neither a command nor an address
+    Note: MCP server helper of claude is left out: its headers come from a program (`headersHelper`), which is never run
+    Note: MCP server mine from $HOME/.claude.json is left out: the config has one of that name
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(config(&world), @r#"
+    [mcp.servers.mine]
+    command = "mine"
+
+    [mcp.servers._]
+    command = "sh"
+    "#);
 }
 
 /// What a user of Claude Code has: a server, a skill, a command, a sub-agent, rules and instructions.
@@ -648,6 +789,7 @@ fn what_is_asked_by_itself() {
     insta::assert_snapshot!(drawn.replace('\r', ""), @"
     MCP servers, none of them trusted:
       sums: sh $TMP/server.sh  ($HOME/.claude.json)
+        env: LICENCE_TOKEN
         a secret stands there, which belongs into the vault: mcp.sums.LICENCE_TOKEN
     Add 1 MCP server? [y/N] 
     Read where they are, and not copied:

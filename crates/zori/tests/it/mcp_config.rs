@@ -209,6 +209,48 @@ fn keys_that_cannot_be() {
     }
 }
 
+/// MCP-14: a secret that is written out where others see it: refused in files of ours, and in those of others used, not shown, and warned about.
+#[test]
+fn secrets_in_command_lines_and_addresses() {
+    let (world, model) = with_model([anthropic::text("Done."), anthropic::text("Done.")]);
+    let script = scripted_server(&world);
+    insta::assert_snapshot!(world.run(&["mcp", "add", "s", "--", "sh", "--api-key", "planted-secret-1"]), @r#"
+    ------- stderr -------
+    Error: there is a secret in its command line (`args`), which others see; keep it in the vault (`zori vault set NAME`) and give it by a variable: `env = { KEY = "vault:NAME" }`
+    [exit status: 2]
+    "#);
+    insta::assert_snapshot!(world.run(&["mcp", "add", "s", "--url", "https://x.example/?apiKey=planted-secret-2"]), @"
+    ------- stderr -------
+    Error: there is a secret in its address (`url`), which others see; keep it in the vault (`zori vault set NAME`) and give it by a header
+    [exit status: 2]
+    ");
+    world.write(
+        world.base().join("config.toml"),
+        format!(
+            "[mcp.servers.own]\ncommand = \"sh\"\nargs = [{script:?}, \"--token\", \"planted-secret-3\"]\n"
+        ),
+    );
+    let theirs = json!({"mcpServers": {"theirs": {"command": "sh", "args": [script, "plain", "--token", "planted-secret-4"]}}});
+    world.write(".mcp.json", theirs.to_string());
+    world.run(&["trust", "allow", "--yes"]).success();
+    let list = world.run(&["mcp", "list", "--check"]);
+    insta::assert_snapshot!(list, @r#"
+    own  user  sh $TMP/server.sh --token [REDACTED]  failed: there is a secret in its command line (`args`), which others see; keep it in the vault (`zori vault set NAME`) and give it by a variable: `env = { KEY = "vault:NAME" }`
+    theirs  project  sh $TMP/server.sh plain --token [REDACTED]  connected, 6 tools
+    [exit status: 0]
+    "#);
+    let run = world.run(&["exec", "-p", "go", "--no-save"]);
+    insta::assert_snapshot!(run, @r#"
+    Done.
+    ------- stderr -------
+    Warning: the MCP server `theirs` has a secret in its description (`args`)
+    Warning: the MCP server `own` failed: there is a secret in its command line (`args`), which others see; keep it in the vault (`zori vault set NAME`) and give it by a variable: `env = { KEY = "vault:NAME" }`
+    [exit status: 0]
+    "#);
+    assert!(!format!("{list}{run}").contains("planted"));
+    assert!(model.request(0).json()["tools"].to_string().contains("mcp__theirs__add"));
+}
+
 /// MCP-90: `mcp import` is `import` of the servers alone.
 #[test]
 fn servers_of_other_agents() {

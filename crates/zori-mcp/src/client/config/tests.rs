@@ -79,6 +79,21 @@ fn secrets_stand_in_no_file_of_ours() {
     let value = json!({"command": "a", "env": {"GITHUB_TOKEN": "a-long-secret-value"}});
     assert!(one(value.clone(), Source::User).unwrap().broken.unwrap().contains("zori vault set"));
     assert_eq!(one(value, Source::Flag).unwrap().broken, None);
+    // Where others see it, it cannot be a reference either.
+    let seen = json!({"command": "a", "args": ["--api-key", "hunter2", "-v"]});
+    let own = one(seen.clone(), Source::User).unwrap();
+    assert!(own.broken.as_ref().unwrap().contains("in its command line"), "{own:?}");
+    let theirs = one(seen, Source::Project).unwrap();
+    assert_eq!((theirs.broken.as_ref(), theirs.shown().as_str()), (None, "a --api-key [REDACTED] -v"));
+    assert_eq!(
+        (theirs.way.line().as_str(), theirs.secret_values()),
+        ("a --api-key hunter2 -v", vec!["hunter2"])
+    );
+    let address = one(json!({"url": "https://x.example/?token=hunter2"}), Source::Flag).unwrap();
+    assert_eq!(
+        (address.broken.as_ref(), address.shown().as_str()),
+        (None, "https://x.example/?token=[REDACTED]")
+    );
     let kept = json!({"command": "a", "env": {"GITHUB_TOKEN": "vault:gh"}});
     assert_eq!(one(kept.clone(), Source::User).unwrap().broken.unwrap(), "there is no vault for `gh`");
     assert_eq!(one(kept, Source::Project).unwrap().broken.unwrap(), "there is no vault for `gh`");
@@ -178,7 +193,9 @@ fn whatever_is_newest() {
     };
     assert!(newest("npx", &["-y", "@scope/server"]));
     assert!(!newest("npx", &["-y", "@scope/server@1.2.3"]));
+    assert!(newest("npx", &["-y", "@scope/server@latest"]));
     assert!(newest("uvx", &["mcp-server-time"]));
+    assert!(newest("uvx", &["mcp-server-time@latest"]));
     assert!(!newest("uvx", &["mcp-server-time==1"]));
     assert!(!newest("node", &["server.js"]));
 }

@@ -29,6 +29,10 @@ pub fn servers(plan: &Plan, missing: &[Vec<String>]) -> String {
         let PlannedServer { name, from, secrets, .. } = server;
         let shown = one_line(&server.shown()).into_owned();
         text.push_str(&format!("  {name}: {shown}  ({})\n", one_line(&from.to_string_lossy())));
+        server.details().iter().for_each(|what| text.push_str(&format!("    {}\n", one_line(what))));
+        if server.is_off() {
+            text.push_str("    it is switched off there, and stays so\n");
+        }
         if server.runs_newest() {
             text.push_str("    it runs whatever is newest: no version is named\n");
         }
