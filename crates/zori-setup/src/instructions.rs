@@ -71,7 +71,11 @@ impl<'a> Places<'a> {
         };
         directories.reverse();
         let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
-        let first = |dir: &Path| self.names.iter().map(|name| dir.join(name)).find(exists);
+        // What lies in a folder of the home directory is another agent's own, which only an import brings in (EXT-30).
+        let counts = |dir: &Path, name: &str| !name.contains('/') || Some(dir) != self.home;
+        let first = |dir: &Path| {
+            self.names.iter().filter(|name| counts(dir, name)).map(|name| dir.join(name)).find(exists)
+        };
         let local = self.local.then(|| self.root.join("CLAUDE.local.md")).filter(exists);
         let own = self.global.iter().chain(&self.user_files).filter(|path| exists(path)).cloned();
         own.chain(directories.into_iter().filter_map(first)).chain(local).collect()
@@ -377,6 +381,8 @@ mod tests {
             ("a/b/CLAUDE.md", "claude"),
             ("a/b/CLAUDE.local.md", "local"),
             ("a/b/.cursorrules", "never"),
+            // The user's own, and not of a folder: only an import brings it in (EXT-30).
+            (".claude/CLAUDE.md", "never"),
         ] {
             write(&home.join(path), text);
         }
@@ -393,6 +399,13 @@ mod tests {
             ["GEMINI.md", "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/CLAUDE.local.md"]
         );
         assert_eq!(names(places().agents_only()), ["a/b/AGENTS.md"]);
+        std::fs::remove_file(home.join("GEMINI.md")).unwrap();
+        std::fs::remove_file(home.join("a/CLAUDE.md")).unwrap();
+        write(&home.join("a/.claude/CLAUDE.md"), "claude above");
+        assert_eq!(names(places()), ["a/.claude/CLAUDE.md", "a/b/AGENTS.md", "a/b/CLAUDE.local.md"]);
+        let own = || Places { user_files: vec![home.join(".claude/CLAUDE.md")], ..places() };
+        assert_eq!(names(own())[0], ".claude/CLAUDE.md");
+        assert_eq!(names(Places { root: &home, ..places() }), [""; 0]);
     }
 
     /// EXT-11, EXT-12: a link, a copy and an import of the same file are loaded once, and nothing from outside comes in.

@@ -642,6 +642,22 @@ fn entries_that_cannot_be() {
     "#);
 }
 
+/// EXT-30: what lies in `~/.claude` is read after an import and not before, also of a folder in the home directory.
+#[test]
+fn nothing_of_other_agents_before_an_import() {
+    let (world, model) = with_model([anthropic::text("1"), anthropic::text("2")]);
+    world.write(world.home().join(".claude/CLAUDE.md"), "Always greet first.\n");
+    world.write(world.home().join("project/CLAUDE.md"), "Of the project.\n");
+    let folder = world.home().join("project");
+    let run =
+        || world.run(&["exec", "-p", "hi", "--no-save", "--root", folder.to_str().expect("text")]).success();
+    run();
+    assert!(system(&model, 0).contains("Of the project.") && !system(&model, 0).contains("greet"));
+    world.run(&["import", "--yes"]).success();
+    run();
+    assert!(system(&model, 1).contains("Always greet first."), "{}", system(&model, 1));
+}
+
 /// What a user of Claude Code has: a server, a skill, a command, a sub-agent, rules and instructions.
 fn claude_home(world: &TestEnv, env: &Value) {
     let home = world.home();
