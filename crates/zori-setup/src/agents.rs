@@ -34,7 +34,7 @@ pub fn gather(
         agents.extend(described);
     }
     let (project_agents, warnings) = project_trust.agents();
-    agents.extend_from_slice(project_agents);
+    agents.extend(project_agents);
     warnings.iter().for_each(|why| ui.warn(why));
     if let Some(data_dir) = folders.data_dir.filter(|_| args.settings.sources.user) {
         let named = extensions::paths(config, "agents.paths", folders);

@@ -55,12 +55,13 @@ impl ProjectTrust {
         self.project.text(key).filter(|_| self.is_trusted())
     }
 
-    /// Returns the folder's sub-agents and the warnings about its agent files, if the folder is trusted.
-    pub fn agents(&self) -> (&[AgentDescription], &[String]) {
-        match self.is_trusted() {
-            true => (&self.project.agents, &self.project.agent_warnings),
-            false => (&[], &[]),
+    /// Returns the folder's sub-agents that were approved as they are, and the warnings about its agent files, if the folder is trusted.
+    pub fn agents(&self) -> (Vec<AgentDescription>, &[String]) {
+        if !self.is_trusted() {
+            return Default::default();
         }
+        let agents = self.project.agents.iter().filter(|(_, digest)| self.is_approved(digest));
+        (agents.map(|(agent, _)| agent.clone()).collect(), &self.project.agent_warnings)
     }
 
     /// Returns the folder's custom commands and skills that were approved as they are.
@@ -68,17 +69,17 @@ impl ProjectTrust {
         if !self.is_trusted() {
             return Default::default();
         }
-        let counts =
-            |digest: &String| self.approved.as_ref().is_none_or(|approved| approved.contains(digest));
         let Project { commands, skills, .. } = &self.project;
+        let commands = commands.iter().filter(|(_, digest)| self.is_approved(digest));
+        let skills = skills.iter().filter(|(_, digest)| self.is_approved(digest));
         (
-            commands
-                .iter()
-                .filter(|(_, digest)| counts(digest))
-                .map(|(command, _)| command.clone())
-                .collect(),
-            skills.iter().filter(|(_, digest)| counts(digest)).map(|(skill, _)| skill.clone()).collect(),
+            commands.map(|(command, _)| command.clone()).collect(),
+            skills.map(|(skill, _)| skill.clone()).collect(),
         )
+    }
+
+    fn is_approved(&self, digest: &String) -> bool {
+        self.approved.as_ref().is_none_or(|approved| approved.contains(digest))
     }
 
     /// Returns the warnings about the folder's commands and skills, if the folder is trusted.
@@ -222,9 +223,10 @@ pub fn record(data_dir: &DataDir, project: &Project, answer: Answer, ui: &mut Ui
             // Only the new ones were shown; what was left out before stays so.
             Answer::TrustNew => digests.into_iter().partition(|digest| !old.skip.contains(digest)),
             Answer::WithoutPrograms => {
-                // What was approved before and is still there stays approved; commands and skills are no programs.
-                let is_text =
-                    |digest: &String| digest.starts_with("command:") || digest.starts_with("skill:");
+                // What was approved before and is still there stays approved; commands, skills and sub-agents are no programs.
+                let is_text = |digest: &String| {
+                    ["agent:", "command:", "skill:"].iter().any(|kind| digest.starts_with(kind))
+                };
                 let approved = |digest: &String| old.run.contains(digest) || is_text(digest);
                 digests.into_iter().partition(approved)
             }
@@ -287,6 +289,7 @@ fn warn_new(cx: &mut AgentCx<'_>, new: &[Item]) {
         ("hook", "hooks", "will not run"),
         ("command", "commands", "cannot be called"),
         ("skill", "skills", "will not be used"),
+        ("sub-agent", "sub-agents", "will not be used"),
     ] {
         let what = match new.iter().filter(|item| item.kind == one).count() {
             0 => continue,

@@ -35,6 +35,8 @@ use crate::trust::plain_dir::PlainDir;
 const FOLDER: &str = ".zori";
 /// Where a folder names MCP servers.
 const MCP_FILE: &str = ".mcp.json";
+/// The size of the largest one.
+const MAX_MCP_BYTES: usize = 64 << 10;
 /// Where its sub-agents are described; of two of one name the first counts.
 const AGENTS: &[&[&str]] = &[&[FOLDER, "agents"], &[".claude", "agents"]];
 /// Keys that apply before the folder is trusted: they can only restrict.
@@ -57,7 +59,8 @@ pub struct Project {
     foreign_ignored: Vec<(PathBuf, Vec<String>)>,
     /// A warning for each of those files that cannot be read.
     foreign_warnings: Vec<String>,
-    pub agents: Vec<AgentDescription>,
+    /// Its sub-agents, each with the hash it is approved by.
+    pub agents: Vec<(AgentDescription, String)>,
     /// A warning for each agent file that is skipped.
     pub agent_warnings: Vec<String>,
     /// Its custom commands, each with the hash it is approved by.
@@ -269,7 +272,8 @@ impl Project {
             {
                 let path = found.path().join(&name);
                 let read = found.read(&name, insecure);
-                match read.and_then(|bytes| file::read(&path, &bytes.unwrap_or_default())) {
+                let bytes = read.map(Option::unwrap_or_default);
+                match bytes.and_then(|bytes| Ok((file::read(&path, &bytes)?, text_digest("agent", &bytes)))) {
                     Ok(agent) => self.agents.push(agent),
                     Err(why) => self.agent_warnings.push(folder::skip_warning(&path, &why)),
                 }
@@ -286,6 +290,9 @@ impl Project {
         let path = self.root.join(MCP_FILE);
         match read.map_err(|why| format!("{} {why}", path.display())) {
             Ok(None) => {}
+            Ok(Some(bytes)) if bytes.len() > MAX_MCP_BYTES => {
+                self.mcp_error = Some(format!("{} is larger than {MAX_MCP_BYTES} bytes", path.display()));
+            }
             Ok(Some(bytes)) => match mcp_servers::parse_project(&path, &bytes) {
                 Ok(servers) => self.mcp = Some(servers).filter(|servers| !servers.is_empty()),
                 Err(why) => self.mcp_error = Some(why),
@@ -339,7 +346,8 @@ impl Project {
             let text = format!("{}: {}", skill.name, skill.description);
             (digest.clone(), Item { kind: "skill", text, location: self.shown(&skill.file()) })
         });
-        hooks.chain(servers).chain(commands).chain(skills).collect()
+        let agents = self.agents.iter().map(|(agent, digest)| (digest.clone(), self.agent_item(agent)));
+        hooks.chain(servers).chain(commands).chain(skills).chain(agents).collect()
     }
 
     /// Returns the hashes of all that counts only as it was approved.
@@ -391,10 +399,7 @@ impl Project {
         for (kind, key) in [("model =", "model"), ("system_prompt =", "system_prompt")] {
             items.extend(self.text(key).map(|text| item(kind, text.to_owned(), &self.config_path)));
         }
-        for agent in &self.agents {
-            let location = agent.file.as_deref().unwrap_or(&self.root);
-            items.push(item("sub-agent", format!("{}: {}", agent.name, agent.about), location));
-        }
+        items.extend(self.agents.iter().map(|(agent, _)| self.agent_item(agent)));
         for (name, value) in self.mcp.iter().flatten() {
             items.push(item(
                 "MCP server",
@@ -420,6 +425,11 @@ impl Project {
             items.push(Item { kind: "never used:", text: format!("`{}`", keys.join("`, `")), location });
         }
         items
+    }
+
+    fn agent_item(&self, agent: &AgentDescription) -> Item {
+        let location = self.shown(agent.file.as_deref().unwrap_or(&self.root));
+        Item { kind: "sub-agent", text: format!("{}: {}", agent.name, agent.about), location }
     }
 
     /// Returns one hook, as the dialog shows it.
@@ -467,7 +477,9 @@ fn shown_server(value: &Value) -> String {
     let newest = runs_newest(text("command"), args());
     let variables = if names.is_empty() { String::new() } else { format!(" with {}", names.join(", ")) };
     let newest = if newest { ", which runs whatever is newest" } else { "" };
-    format!("{}{variables}{newest}{wanted}", line.join(" "))
+    // `./run` is another program in another folder.
+    let cwd = value["cwd"].as_str().map_or_else(String::new, |cwd| format!(" in {cwd}"));
+    format!("{}{cwd}{variables}{newest}{wanted}", line.join(" "))
 }
 
 /// A model's name that has a provider's before it would choose one, which is not for a project.
@@ -495,6 +507,12 @@ fn digest(config: &HookConfig, root: &Path) -> String {
     }
     hash_files(&mut hash, &files_in_command(command, root));
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns what a text is approved by, which is nobody's program.
+fn text_digest(kind: &str, bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    format!("{kind}:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
 /// Adds files by their names and what is in them.

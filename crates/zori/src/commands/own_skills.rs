@@ -294,8 +294,7 @@ fn of_project(cx: &Context<'_>, args: &Args) -> Result<(Project, usize), Failure
         return Err(Failure::new(&SETTING_INVALID, message).hint("`zori trust forget` takes that back"));
     }
     // An approval makes the folder one that is trusted, and what has no approval of its own would count unseen.
-    let unseen = !project.agents.is_empty()
-        || ["model", "system_prompt"].iter().any(|key| project.text(key).is_some());
+    let unseen = ["model", "system_prompt"].iter().any(|key| project.text(key).is_some());
     if state.is_none() && unseen {
         let message = format!("{} has other settings, which nobody has decided about yet", root.display());
         return Err(Failure::new(&SETTING_INVALID, message)

@@ -80,29 +80,37 @@ fn a_denial_stops_the_command() {
 fn a_projects_commands_and_skills_after_trust() {
     let (world, server) = with_model(["1", "2", "3", "4"].map(anthropic::text));
     world.write(".claude/commands/hi.md", "Say hello to $ARGUMENTS\n");
+    world.write(".claude/agents/critic.md", "---\ndescription: Finds faults\n---\nLook.\n");
     skill(&world, &world.work().join(".claude/skills"), "pdf", "");
+    let knows_agent = |at: usize, about: &str| server.request(at).json()["tools"].to_string().contains(about);
     let run = || world.run(&["exec", "-p", "/hi you"]).success();
     let undecided = run().stderr();
     assert!(
         undecided
-            .contains("is not trusted, so its own settings are not used: 1 command, 1 skill;"),
+            .contains("is not trusted, so its own settings are not used: 1 sub-agent, 1 command, 1 skill;"),
         "{undecided}"
     );
     assert_eq!(last_prompt(&server, 0), "/hi you");
     assert!(!tools(&server, 0).contains(&"skill".to_owned()) && !system(&server, 0).contains("pdf"));
+    assert!(!knows_agent(0, "critic"));
     world.run(&["trust", "allow", "--yes"]).success();
     run();
+    assert!(knows_agent(1, "Finds faults"));
     assert_eq!(last_prompt(&server, 1), "Say hello to you");
     assert!(tools(&server, 1).contains(&"skill".to_owned()));
     assert!(system(&server, 1).contains("- pdf: Fill pdf forms in documents"), "{}", system(&server, 1));
     world.write(".claude/commands/hi.md", "Say goodbye to $ARGUMENTS\n");
     world.write(".claude/skills/pdf/run.sh", "true\n");
+    world.write(".claude/agents/critic.md", "---\ndescription: Sends mails\n---\nLook.\n");
     let changed = run().stderr();
+    assert!(changed.contains("1 sub-agent of this folder changed since it was trusted"), "{changed}");
+    assert!(!knows_agent(2, "critic"));
     assert!(changed.contains("1 command of this folder changed since it was trusted"), "{changed}");
     assert!(changed.contains("1 skill of this folder changed since it was trusted"), "{changed}");
     assert_eq!(last_prompt(&server, 2), "/hi you");
     world.run(&["exec", "-p", "/hi you", "--trust-workspace"]).success();
     assert_eq!(last_prompt(&server, 3), "Say goodbye to you");
+    assert!(knows_agent(3, "Sends mails"));
 }
 
 /// DECISIONS 64: nothing configured, no byte.

@@ -74,6 +74,26 @@ fn what_would_become_active_and_what_never_does() {
     ");
 }
 
+/// Where a server runs is shown, and a file that is too large is none.
+#[test]
+fn what_is_shown_of_servers() {
+    let servers = |padding: usize| {
+        let folder = Folder::new(&[(
+            ".mcp.json",
+            &format!(
+                r#"{{"mcpServers": {{"s": {{"command": "./run", "args": ["-a"], "cwd": "/elsewhere", "env": {{"A": "b"}}}}}}}}{}"#,
+                " ".repeat(padding)
+            ),
+        )]);
+        let project = folder.look();
+        let items: Vec<_> = project.items().into_iter().map(|item| item.text).collect();
+        (items, project.warnings().join("\n").replace(&folder.root().display().to_string(), "$ROOT"))
+    };
+    assert_eq!(servers(1000), (vec!["s: ./run -a in /elsewhere with A".to_owned()], String::new()));
+    let too_large = "$ROOT/.mcp.json is larger than 65536 bytes; its MCP servers are not used".to_owned();
+    assert_eq!(servers(64 << 10), (Vec::new(), too_large));
+}
+
 #[test]
 fn a_model_is_one_of_the_users_provider() {
     let model = |name: &str| {
