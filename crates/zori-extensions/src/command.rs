@@ -92,7 +92,7 @@ pub fn read(name: String, file: &Path, bytes: &[u8], origin: Origin) -> Result<C
     let command = if file.extension().is_some_and(|extension| extension == "toml") {
         let GeminiCommand { prompt, description } =
             toml::from_str(&text).map_err(|error| format!("cannot be read: {}", error.message()))?;
-        command(description, None, &prompt, None)
+        command(description, None, &in_our_words(&prompt), None)
     } else {
         match front_matter::parse(&text) {
             Ok(document) => command(
@@ -110,6 +110,49 @@ pub fn read(name: String, file: &Path, bytes: &[u8], origin: Origin) -> Result<C
         true => Err("says nothing".to_owned()),
         false => Ok(command),
     }
+}
+
+/// Returns a prompt of Gemini CLI with its `!{command}` and `@{file}` as Markdown has them. Braces inside come in pairs.
+fn in_our_words(prompt: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(prompt.len()), prompt);
+    while let Some(at) = rest.find("!{").into_iter().chain(rest.find("@{")).min() {
+        let (sign, inside) = (&rest[at..=at], &rest[at + 2..]);
+        let fits = |end: &usize| {
+            let inside = &inside[..*end];
+            let blank = sign == "@" && inside.contains(char::is_whitespace);
+            !inside.trim().is_empty() && !inside.contains(['`', '\n']) && !blank
+        };
+        out.push_str(&rest[..at]);
+        rest = match (closing(inside).filter(fits), sign) {
+            (Some(end), "!") => {
+                out.push_str(&format!("!`{}`", inside[..end].trim()));
+                &inside[end + 1..]
+            }
+            (Some(end), _) => {
+                out.push_str(&format!("@{}", &inside[..end]));
+                &inside[end + 1..]
+            }
+            (None, _) => {
+                out.push_str(&rest[at..at + 2]);
+                inside
+            }
+        };
+    }
+    out + rest
+}
+
+/// Returns where the brace stands that ends a text.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => open += 1,
+            '}' if open == 0 => return Some(at),
+            '}' => open -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Returns the first line of a text that says something, without the signs of a heading.
@@ -149,6 +192,13 @@ mod tests {
             check("a.toml", "description = \"Explain\"\nprompt = \"\"\"\nExplain {{args}}\n\"\"\"\n"),
             "Explain |  | Explain {{args}} | None"
         );
+        let gemini = |prompt: &str| check("a.toml", &format!("description = \"d\"\nprompt = \"{prompt}\"\n"));
+        assert_eq!(
+            gemini("For !{git log | awk '{print $1}'} in @{docs/a.md}: !{ grep {{args}} . }, {{args}}"),
+            "d |  | For !`git log | awk '{print $1}'` in @docs/a.md: !`grep {{args}} .`, {{args}} | None"
+        );
+        let text = "!{a`b} @{a b} !{ } user@{host !{open";
+        assert_eq!(gemini(text), format!("d |  | {text} | None"));
         assert_eq!(check("a.toml", "description = \"Explain\"\n"), "cannot be read: missing field `prompt`");
         assert_eq!(check("a.md", "---\ndescription: x\n---\n \n"), "says nothing");
     }
