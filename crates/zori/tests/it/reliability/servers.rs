@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use zori_testkit::mcp::{faulty_server, processes_of};
+use zori_testkit::mcp::{faulty_server, processes_of, scripted_server};
 use zori_testkit::random::cases;
+use zori_testkit::reply::Reply;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::{anthropic, wait};
 
@@ -108,6 +109,23 @@ fn look(phase: &str, fault: &str, expected: Expected) -> Duration {
     took
 }
 
+/// Looks at all of them, some at a time, and returns how long the slowest took.
+fn together<C: Copy + Sync>(all: &[C], look: impl Fn(C) -> Duration + Sync) -> Duration {
+    let (next, slowest) = (AtomicUsize::new(0), Mutex::new(Duration::ZERO));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let took = look(*one);
+                    let mut slowest = slowest.lock().expect("no case panics with it");
+                    *slowest = slowest.max(took);
+                }
+            });
+        }
+    });
+    slowest.into_inner().expect("no case panics with it")
+}
+
 /// Every mode in the long form; in CI every fault at the call, and some of them at each other phase.
 #[test]
 fn servers_that_go_wrong() {
@@ -119,19 +137,7 @@ fn servers_that_go_wrong() {
         .filter(|(at, (phase, ..))| *phase == "call" || at % stride == 0)
         .map(|(_, mode)| *mode)
         .collect();
-    let (next, slowest) = (AtomicUsize::new(0), Mutex::new(Duration::ZERO));
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                while let Some((phase, fault, expected)) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let took = look(phase, fault, *expected);
-                    let mut slowest = slowest.lock().expect("no mode panics with it");
-                    *slowest = slowest.max(took);
-                }
-            });
-        }
-    });
-    let slowest = slowest.into_inner().expect("no mode panics with it");
+    let slowest = together(&chosen, |(phase, fault, expected)| look(phase, fault, expected));
     row(
         "CH-9",
         format_args!("0 sessions lost and 0 processes left, the slowest run {slowest:?}"),
@@ -167,4 +173,48 @@ fn restarts_are_bounded() {
     assert_eq!(std::fs::read_to_string(&starts).expect("it was started").lines().count(), 4);
     wait::until("nothing is left", || processes_of(&script).is_empty());
     row("CH-9", "3 restarts, then none", 1);
+}
+
+/// Starts a run with a server of this kind, ends it in this way, and returns how long it took until nothing was left of the server.
+fn ended(kind: &str, how: &str) -> Duration {
+    let last = if how == "exit" { anthropic::text("Done.").into() } else { Reply::stall() };
+    let (world, model) = with_model([last]);
+    let script = scripted_server(&world);
+    let args = match kind {
+        // As `npx` starts them: three processes, of which the last one is the server.
+        "chain" => json!(["-c", r#"sh -c 'sh "$0" deaf; true' "$0"; true"#, script]),
+        mode => json!([script, mode]),
+    };
+    let config = json!({"mcpServers": {"s": {"command": "sh", "args": args}}}).to_string();
+    let command = world.cmd(&["exec", "-p", "go", "--no-save", "--mcp-config", &config]);
+    let mut run = world.start(command, Stdin::Null, Stdout::Captured);
+    model.wait_for_requests(1);
+    if how != "exit" {
+        let there = if kind == "chain" { 3 } else { 1 };
+        assert_eq!(processes_of(&script).len(), there, "{kind} {how}");
+    }
+    match how {
+        "interrupt" => run.interrupt(),
+        "terminate" => run.terminate(),
+        "kill" => run.kill(),
+        _ => &mut run,
+    };
+    run.finish();
+    let began = Instant::now();
+    let gone = wait::poll(Duration::from_secs(3), || processes_of(&script).is_empty().then_some(()));
+    assert!(gone.is_some(), "{kind} {how}: {:?}", processes_of(&script));
+    began.elapsed()
+}
+
+/// MCP-36: however a run ends, nothing is left of its servers 3 s later: of one that ends with its input, of one that hears neither that nor a
+/// signal, and of one behind two other processes.
+#[test]
+fn no_server_outlives_its_run() {
+    let kinds = ["plain", "deaf", "chain"];
+    let ends = kinds
+        .iter()
+        .flat_map(|kind| ["exit", "interrupt", "terminate", "kill"].iter().map(move |how| (*kind, *how)));
+    let chosen: Vec<_> = ends.cycle().take(cases(12, 200)).collect();
+    let slowest = together(&chosen, |(kind, how)| ended(kind, how));
+    row("MCP-36", format_args!("0 processes left, the last one gone after {slowest:?}"), chosen.len());
 }
