@@ -292,7 +292,8 @@ impl LowArgs {
         Self {
             overlay: OverlayArgs::default(),
             workspace: WorkspaceArgs {
-                root: text(&flags::ROOT),
+                // What is typed comes before a setting, and the default behind it.
+                root: args.all(&flags::ROOT).last().cloned(),
                 add_dirs: args.all(&claude::ADD_DIR).to_vec(),
                 trust: args.has(&flags::TRUST_WORKSPACE),
             },

@@ -287,3 +287,74 @@ fn a_server_that_cannot() {
     assert!(shown.contains("Warning: the chat was not deleted on the server: HTTP 500"), "{shown}");
     assert!(shown.ends_with("[exit status: 0]"), "{shown}");
 }
+
+/// Chapter 13, AZ-5: the workspace is that of the project, of the variable, of the settings, and `--root` comes before all of them.
+#[test]
+fn where_the_workspace_is() {
+    let server = answering();
+    let config = "provider = \"agent-zero\"\n[connection]\nworkspace_root = \"by_key\"\n\
+                  [projects.other]\nworkspace_root = \"by_project\"\n[projects.gone]\nworkspace_root = \"nowhere\"\n";
+    let mut world = at(&server, config);
+    for folder in ["by_key", "by_project", "by_variable", "by_flag"] {
+        world.write(format!("{folder}/x"), "");
+    }
+    let rooted = |text: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix("workspace_root: "));
+        line.and_then(|root| root.rsplit('/').next()).unwrap_or("-").to_owned()
+    };
+    let shown = |world: &TestEnv, more: &[&str]| {
+        rooted(&world.run(&[&["context", "show", "--output", "plain"], more].concat()).success().stdout())
+    };
+    assert_eq!(shown(&world, &[]), "by_key");
+    assert_eq!(shown(&world, &["--root", "by_flag"]), "by_flag");
+    let mut pty = world.pty(&["--no-save", "--sandbox", "off"], Size { rows: 50, cols: 160 });
+    for (n, line) in ["one", "/project other", "two", "/project gone", "/project default", "three", ":q"]
+        .iter()
+        .enumerate()
+    {
+        type_line(&mut pty, n + 1, line);
+    }
+    let said = over(pty);
+    assert!(said.contains("nowhere"), "{said}");
+    world.set_var("AGENTZERO_PROJECT", "other");
+    assert_eq!(shown(&world, &[]), "by_project");
+    world.set_var("AGENTZERO_WORKSPACE_ROOT", "by_variable");
+    assert_eq!(shown(&world, &[]), "by_variable");
+    world.run(&["exec", "--no-save", "-p", "four"]).success();
+    world.set_var("AGENTZERO_PROJECT", "gone");
+    world.remove_var("AGENTZERO_WORKSPACE_ROOT");
+    assert_eq!(world.run(&["exec", "--no-save", "-p", "five"]).code(), Some(2));
+    let requests = server.requests();
+    let roots: Vec<String> = requests
+        .iter()
+        .map(|request| rooted(request.json()["message"].as_str().unwrap_or_default()))
+        .collect();
+    assert_eq!(roots, ["by_key", "by_project", "by_key", "by_variable"]);
+}
+
+/// UI-13: the theme, the game and the agent profiles of a project hold in the panel, too, and those of before come back; UI-8: names in quotes.
+#[test]
+fn how_a_project_looks_in_the_panel() {
+    let server = answering();
+    let config = "provider = \"agent-zero\"\n[projects.prod]\nagent_profile = \"grave\"\n\
+                  [projects.prod.ui]\ntheme = \"Mac Aqua\"\n[projects.prod.agent_profiles]\ngrave = \"Be careful.\"\n";
+    let world = at(&server, config);
+    let mut person = Person::before(world.screen(&["tui", "--no-save"], SIZE), SIZE);
+    person.sees("default | default | BALANCED | Studio Dark");
+    person.says("/project prod").sees("prod | grave | BALANCED | Mac Aqua").sees("theme    Mac Aqua");
+    person.says("/agent default").sees("prod | default").says("/agent grave").sees("prod | grave");
+    person
+        .keys(F2)
+        .sees("Agents")
+        .keys("\x1b[A")
+        .keys("\x1b[C")
+        .sees("› grave")
+        .keys("\x1b")
+        .sees_no_more("Menu");
+    person.says("/project default").sees("default | default | BALANCED | Studio Dark");
+    // What is chosen by name may be in quotes.
+    person.says("/rename \"my first\"").sees("[my first]");
+    person.says("/new 'and another'").sees("[and another]");
+    person.says("/theme \"zx spectrum\"").sees("| ZX Spectrum").keys(F10);
+    assert!(person.ends().0.success());
+}
