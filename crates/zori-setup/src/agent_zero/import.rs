@@ -3,7 +3,8 @@
 
 use toml::{Table, Value};
 
-use crate::config::keys::KEYS;
+use super::project;
+use crate::config::keys::{self, KEYS, Kind};
 
 /// What became of a file.
 pub struct Imported {
@@ -27,10 +28,18 @@ pub fn convert(file: &Table) -> Imported {
             ("projects" | "agent_profiles", Value::Table(all)) => {
                 let mut kept = Table::new();
                 for (inner, value) in all {
-                    kept.insert(
-                        inner.clone(),
-                        without_secrets(&format!("{name}.{inner}"), value, &mut imported.secrets),
-                    );
+                    let place = format!("{name}.{inner}");
+                    let value = match (name.as_str(), value) {
+                        ("projects", Value::Table(settings)) => imported.project(&place, "", settings),
+                        ("agent_profiles", Value::String(_) | Value::Table(_)) => {
+                            without_secrets(&place, value, &mut imported.secrets)
+                        }
+                        _ => {
+                            imported.unknown.push(place);
+                            continue;
+                        }
+                    };
+                    kept.insert(inner.clone(), value);
                 }
                 lines.push(format!("{name} = {}", shown(&Value::Table(kept))));
             }
@@ -52,22 +61,44 @@ impl Imported {
             return self.secrets.push(name);
         }
         let name = if name == "connection.dashboard_url" { "connection.ui_url".to_owned() } else { name };
-        let known = KEYS.iter().find(|key| key.name == name);
-        // One text stands for a list of one; the other client has several words for "off".
-        let value = match (known.map(|key| key.kind), value) {
-            _ if SWITCHES.contains(&name.as_str()) && is_off(value) => Value::String("off".to_owned()),
-            (Some(crate::config::keys::Kind::List), Value::String(one)) => {
-                Value::Array(vec![Value::String(one.clone())])
-            }
-            _ => value.clone(),
-        };
-        match known {
-            Some(key) if crate::config::keys::check(key, &value).is_ok() => {
-                lines.push(format!("{name} = {}", shown(&value)));
-            }
-            _ => self.unknown.push(name),
+        match accepted(&name, value) {
+            Some(value) => lines.push(format!("{name} = {}", shown(&value))),
+            None => self.unknown.push(name),
         }
     }
+
+    /// Returns what a project may say, of what it says: what is no setting would keep all of the file from being read. `prefix`: the keys
+    /// above, with a dot behind them.
+    fn project(&mut self, place: &str, prefix: &str, settings: &Table) -> Value {
+        let mut kept = Table::new();
+        for (field, value) in settings {
+            let (inner, key) = (format!("{place}.{field}"), format!("{prefix}{field}"));
+            let key = project::long_key(&key);
+            match value {
+                _ if is_secret(&inner) => self.secrets.push(inner),
+                Value::Table(deeper) if !KEYS.iter().any(|known| known.name == key) => {
+                    kept.insert(field.clone(), self.project(&inner, &format!("{key}."), deeper));
+                }
+                value => match accepted(key, value) {
+                    Some(value) => drop(kept.insert(field.clone(), value)),
+                    None => self.unknown.push(inner),
+                },
+            }
+        }
+        Value::Table(kept)
+    }
+}
+
+/// Returns the value of a setting as it is written here; `None` where there is no such setting, or it cannot be this.
+fn accepted(name: &str, value: &Value) -> Option<Value> {
+    let key = KEYS.iter().find(|key| key.name == name)?;
+    // One text stands for a list of one; the other client has several words for "off".
+    let value = match (key.kind, value) {
+        _ if SWITCHES.contains(&name) && is_off(value) => Value::String("off".to_owned()),
+        (Kind::List, Value::String(one)) => Value::Array(vec![Value::String(one.clone())]),
+        _ => value.clone(),
+    };
+    keys::check(key, &value).is_ok().then_some(value)
 }
 
 /// Settings that are a choice of words here, and there a switch, too.

@@ -93,12 +93,16 @@ pub fn overlaid(config: Config, env: &Environment, chosen: &OverlayArgs) -> Resu
     };
     let mut values = Vec::new();
     for (key, value) in settings.as_table().into_iter().flatten() {
-        let long = SHORT.iter().find(|(short, _)| short == key).map(|(_, long)| *long);
-        lay(long.unwrap_or(key), value, &config, &mut values);
+        lay(long_key(key), value, &config, &mut values);
     }
     let place = format!("projects.{name}");
     values.extend(notes.into_iter().flatten());
     config.with(values).map_err(|wrong| Failure::new(&SETTING_INVALID, format!("{place}: {wrong}")))
+}
+
+/// Returns the key that a key of a project stands for.
+pub fn long_key(key: &str) -> &str {
+    SHORT.iter().find(|(short, _)| *short == key).map_or(key, |(_, long)| long)
 }
 
 /// Adds what a key of a project means: tables deep, everything else as it is (UI-13).

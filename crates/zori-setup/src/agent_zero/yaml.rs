@@ -103,7 +103,7 @@ fn scalar(text: &str) -> Result<Option<Value>, String> {
         return Ok(Some(Value::String(inner.replace("''", "'"))));
     }
     if let Some(inner) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        let items = inner.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let items = items(inner).map(str::trim).filter(|item| !item.is_empty());
         let values = items.map(scalar).collect::<Result<Vec<_>, _>>()?;
         return Ok(Some(Value::Array(values.into_iter().flatten().collect())));
     }
@@ -121,6 +121,37 @@ fn scalar(text: &str) -> Result<Option<Value>, String> {
         Ok(number) if number.is_finite() && text.contains('.') => Ok(Some(Value::Float(number))),
         _ => Ok(Some(Value::String(text.to_owned()))),
     }
+}
+
+/// Takes a list on one line apart: a comma between quotes is part of what they enclose.
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    let (mut quote, mut escaped, mut before) = (None, false, ',');
+    text.split(move |c: char| {
+        let ends = match quote {
+            _ if escaped => {
+                escaped = false;
+                false
+            }
+            Some(open) => {
+                escaped = (open, c) == ('"', '\\');
+                if c == open {
+                    quote = None;
+                }
+                false
+            }
+            None => {
+                // Within a word a quote is a letter.
+                if matches!(c, '"' | '\'') && before == ',' {
+                    quote = Some(c);
+                }
+                c == ','
+            }
+        };
+        if !c.is_whitespace() {
+            before = c;
+        }
+        ends
+    })
 }
 
 fn bad(text: &str) -> String {
@@ -151,7 +182,7 @@ mod tests {
     fn what_settings_files_are_made_of() {
         let text = "---\n# comment\nconnection:\n  api_url: http://localhost:8000/api_message # here\n  timeout_seconds: 0\n  \
                     stream: true\n  api_key: ''\nsecurity:\n  mode: \"balanced\"\n  whitelist:\n  - ls\n  - 'git status'\n\
-                    context:\n  ignore_dirs: [.git, \"a#b\"]\n  ratio: 1.5\nempty:\nprompt: |\n  one\n  two\n";
+                    context:\n  ignore_dirs: [.git, \"a#b\", \"x{1,2}\\\\\", 'a, b', it's, c]\n  ratio: 1.5\nempty:\nprompt: |\n  one\n  two\n";
         let table = parse(text).unwrap();
         let json = serde_json::to_value(&table).unwrap();
         assert_eq!(
@@ -159,7 +190,7 @@ mod tests {
             serde_json::json!({
                 "connection": {"api_url": "http://localhost:8000/api_message", "timeout_seconds": 0, "stream": true, "api_key": ""},
                 "security": {"mode": "balanced", "whitelist": ["ls", "git status"]},
-                "context": {"ignore_dirs": [".git", "a#b"], "ratio": 1.5},
+                "context": {"ignore_dirs": [".git", "a#b", "x{1,2}\\", "a, b", "it's", "c"], "ratio": 1.5},
                 "prompt": "one\ntwo",
             })
         );

@@ -294,6 +294,33 @@ fn projects_and_profiles() {
     assert!(output.stderr().contains("there is no project `nope`"), "{output}");
 }
 
+/// AZ-10: what a project says is looked at, too: a file that was imported can be read, whichever project holds.
+#[test]
+fn projects_of_another_client() {
+    let mut world = world();
+    let yaml = "projects:\n  default:\n    workspace_root: \".\"\n    description: mine\n  demo:\n    stream_mode: sse\n    timeout_seconds: soon\n    \
+                ui:\n      waiting_game: none\n      wobble: 1\n    connection:\n      dashboard_url: http://x\n      api_key: k\n    \
+                context:\n      redact_patterns: \"x{1,2}\"\n  empty:\n  odd: 1\n\
+                agent_profiles:\n  terse: Be brief.\n  odd: 1\ncontext:\n  preview_files: [\"a, b.md\", c.md]\n";
+    world.write("old.yaml", yaml);
+    let output = world.run(&["config", "import", "old.yaml", "--output", "plain"]).success();
+    insta::assert_snapshot!(output.stdout().lines().skip(1).collect::<Vec<_>>().join("\n"), @r"
+    Left out, because keys are never read from files: projects.demo.connection.api_key. Set AGENTZERO_API_KEY, or store it with `auth login`
+    Left out, because it means nothing here: agent_profiles.odd, projects.default.description, projects.demo.timeout_seconds, projects.demo.ui.wobble, projects.odd
+    ");
+    let written = std::fs::read_to_string(world.base().join("config.toml")).unwrap();
+    insta::assert_snapshot!(written, @r#"
+    provider = "agent-zero"
+    agent_profiles = { "terse" = "Be brief." }
+    context.preview_files = ["a, b.md", "c.md"]
+    projects = { "default" = { "workspace_root" = "." }, "demo" = { "connection" = { "dashboard_url" = "http://x" }, "context" = { "redact_patterns" = ["x{1,2}"] }, "stream_mode" = "sse", "ui" = { "waiting_game" = "off" } } }
+    "#);
+    for project in ["default", "demo"] {
+        world.set_var("AGENTZERO_PROJECT", project);
+        world.run(&["context", "show"]).success();
+    }
+}
+
 /// AZ-10: secrets and what means nothing here are left out, and said.
 #[test]
 fn settings_of_another_client() {
