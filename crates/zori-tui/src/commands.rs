@@ -69,6 +69,16 @@ pub fn is_command(commands: &[CommandInfo], line: &str) -> bool {
     }
 }
 
+/// Returns a name without the quotes around it (UI-8).
+pub fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    let inner = ['"', '\''].iter().find_map(|quote| {
+        let inner = text.strip_prefix(*quote)?.strip_suffix(*quote)?;
+        (!inner.contains(*quote)).then_some(inner)
+    });
+    inner.unwrap_or(text)
+}
+
 /// Returns whether the sign at the beginning of a text is doubled, and meant as it is (CMP-6).
 pub fn is_doubled(text: &str) -> bool {
     ["//", "!!!", "##"].iter().any(|doubled| text.starts_with(doubled))
@@ -114,6 +124,19 @@ pub fn subsequence(letters: &str, of: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quotes_around_a_name() {
+        for (text, name) in [
+            (" \"my project\" ", "my project"),
+            ("'x'", "x"),
+            ("it's", "it's"),
+            ("\"", "\""),
+            ("\"a\" or \"b\"", "\"a\" or \"b\""),
+        ] {
+            assert_eq!(unquoted(text), name);
+        }
+    }
 
     #[test]
     fn best_first() {

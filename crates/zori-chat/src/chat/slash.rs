@@ -17,6 +17,7 @@ pub mod usage;
 use zori_contract::error::IO_ERROR;
 use zori_contract::failure::Failure;
 use zori_serve::is_slash_command;
+use zori_tui::commands::unquoted;
 use zori_tui::state::Phase;
 
 pub use self::mcp::ServerLogin;
@@ -211,12 +212,17 @@ pub enum Found<'l> {
     Command(&'static Slash, &'l str),
 }
 
+/// Commands that take one name, title or path: quotes around it are not part of it (UI-8).
+const TAKES_A_NAME: [&str; 10] =
+    ["/new", "/resume", "/rename", "/cd", "/export", "/model", "/provider", "/login", "/project", "/agent"];
+
 /// Looks for a command in a line.
 pub fn find(line: &str) -> Found<'_> {
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     // In whichever case (CMD-1).
     let called = |name: &&str| name.eq_ignore_ascii_case(word);
     match COMMANDS.iter().find(|command| command.names.iter().any(called)) {
+        Some(command) if TAKES_A_NAME.contains(&command.names[0]) => Found::Command(command, unquoted(rest)),
         Some(command) => Found::Command(command, rest.trim()),
         None if !is_slash_command(word) => Found::Nothing,
         None => Found::Unknown(unknown(word, nearest(word, []))),

@@ -1,7 +1,7 @@
 //! Commands about the screen and its cells, and the pager.
 
 use super::{Effect, question};
-use crate::commands::{CommandInfo, ScreenCommand};
+use crate::commands::{CommandInfo, ScreenCommand, unquoted};
 use crate::keymap::{Action, Bound};
 use crate::keys::{Key, KeyCode};
 use crate::pager::{Pager, PagerEnd};
@@ -41,7 +41,7 @@ pub(crate) fn run(state: &mut State, line: &str, effects: &mut Vec<Effect>) -> b
                     &format!("`/theme NAME` changes the colours; there are: {names}. Tab lists yours, too."),
                 );
             }
-            false => effects.push(Effect::Theme { name: rest, keep: true }),
+            false => effects.push(Effect::Theme { name: unquoted(&rest).to_owned(), keep: true }),
         },
         ScreenCommand::History => open_pager(state, None),
         ScreenCommand::Editor => effects.push(Effect::Edit(rest)),

@@ -7,13 +7,15 @@ use zori_providers::agent_zero::NAME;
 use super::{Next, Reopen};
 use crate::chat::Chat;
 use zori_setup::agent_zero::project::{self, ActiveNames};
+use zori_setup::args::OverlayArgs;
 use zori_setup::config::Config;
 use zori_setup::data_dir::DataDir;
+use zori_setup::environment::Environment;
 
 /// Shows the projects, or goes on with another one, in a new session.
 pub(super) fn project(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let (known, now) = (project::names(&config(chat)?, "projects"), &chat.plain.run.names.project);
-    let name = unquoted(rest);
+    let name = rest;
     if name.is_empty() || name == now {
         projects(now, &known).iter().for_each(|line| chat.cx.ui.say(line));
         return Ok(Next::Done);
@@ -29,9 +31,9 @@ pub(super) fn agent(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure
     let Some(setup) = &chat.plain.run.agent_zero else {
         return Err(not_agent_zero(chat.plain.host.settings.model.facts.name, "an agent profile"));
     };
-    let config = config(chat)?;
-    let ActiveNames { agent: now, .. } = &chat.plain.run.names;
-    let name = unquoted(rest);
+    let ActiveNames { project, agent: now } = &chat.plain.run.names;
+    let config = with_project(config(chat)?, project)?;
+    let name = rest;
     if name.is_empty() || name == now {
         let known = project::names(&config, "agent_profiles");
         profiles(now, &known).iter().for_each(|line| chat.cx.ui.say(line));
@@ -82,7 +84,8 @@ impl Known {
         if !self.server {
             return Err(not_agent_zero(self.provider, "an agent profile"));
         }
-        Ok(profiles(&self.names.agent, &project::names(&read(self.base.as_ref())?, "agent_profiles")).into())
+        let config = with_project(read(self.base.as_ref())?, &self.names.project)?;
+        Ok(profiles(&self.names.agent, &project::names(&config, "agent_profiles")).into())
     }
 }
 
@@ -106,26 +109,12 @@ fn read(base: Option<&DataDir>) -> Result<Config, Failure> {
     }
 }
 
+/// Lays a project over the settings: it may have agent profiles of its own.
+fn with_project(config: Config, project: &str) -> Result<Config, Failure> {
+    let chosen = OverlayArgs { project: Some(project.to_owned()), agent: None };
+    project::overlaid(config, &Environment::default(), &chosen)
+}
+
 fn list(usage: &str, known: &[String]) -> String {
     format!("`{usage}` goes on with another one; there are: {}", known.join(", "))
-}
-
-/// Returns a name without the quotes around it.
-fn unquoted(text: &str) -> &str {
-    let text = text.trim();
-    let inner = ['"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
-    inner.unwrap_or(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotes_around_a_name() {
-        assert_eq!(unquoted(" \"my project\" "), "my project");
-        assert_eq!(unquoted("'x'"), "x");
-        assert_eq!(unquoted("it's"), "it's");
-        assert_eq!(unquoted("\""), "\"");
-    }
 }
