@@ -94,6 +94,8 @@ pub enum PanelEffect {
     Clear,
     /// Open the provider's own user interface in a browser.
     WebUi,
+    /// Show in the cards what became of the provider meanwhile.
+    Facts,
     Quit,
 }
 
@@ -134,9 +136,13 @@ impl Panel {
 
     /// Closes what a question has to be seen before (UI-51, UI-53).
     pub fn settle(&mut self, state: &State, effects: &mut Vec<Effect>) {
-        if state.questions.is_empty() {
-            return;
+        if !state.questions.is_empty() {
+            self.close(effects);
         }
+    }
+
+    /// Closes what is open over it. A theme that was only tried goes with the menu (UI-52).
+    pub fn close(&mut self, effects: &mut Vec<Effect>) {
         if let Some(Open::Menu(menu)) = self.open.take() {
             menu.put_back(effects);
         }

@@ -150,7 +150,8 @@ impl Display {
         let own = Paint { theme: Theme::terminal(false, None), depth: self.paint.depth };
         let mut out = String::new();
         for row in rows {
-            paint::row(row, &own, self.terminal.links(), &mut out);
+            let ascii = (self.state.options.signs == Signs::Ascii).then(|| ascii::row(row.clone()));
+            paint::row(ascii.as_ref().unwrap_or(row), &own, self.terminal.links(), &mut out);
             out.push_str("\r\n");
         }
         self.tty.write(&out);

@@ -21,6 +21,7 @@ use zori_core::image::Image;
 use zori_core::input::Input;
 use zori_core::outcome::Outcome;
 use zori_host::{BlockingSession, Peer, PeerRequest, TurnEnd};
+use zori_tui::commands::unquoted;
 use zori_tui::panel::{Panel, PanelEffect, TabSign};
 use zori_tui::theme::Depth;
 use zori_tui::transcript::Transcript;
@@ -65,9 +66,7 @@ pub fn run(
     screen.outside.scheduled = scheduler.as_mut().and_then(|scheduler| scheduler.told.take());
     let mut panel = Panel::new(brand, &screen.display.paint.theme.name);
     panel.themes = screen.outside.theme_names();
-    panel.projects = tab_parts::names(&config, "projects");
-    panel.agents = tab_parts::names(&config, "agent_profiles");
-    panel.waiting_game = tab_parts::waiting_game(&config);
+    tab_parts::furnish_panel(&mut panel, &config);
     panel.colour = screen.display.paint.depth != Depth::None;
     panel.tabs = vec![TabSign::of(&screen.display.state)];
     screen.display.use_panel(panel);
@@ -75,6 +74,10 @@ pub fn run(
         screen.display.tty.use_mouse();
     }
     screen.display.state.facts.spent = Some(screen.spent());
+    // What was said of the settings is behind this screen by now (SEC-2, AZ-8).
+    for warning in screen.outer.warned() {
+        screen.say(NoticeLevel::Warning, &warning);
+    }
     if resumed {
         screen.recall(false);
     }
@@ -94,6 +97,7 @@ pub fn run(
         runtime,
         quits: None,
         over: false,
+        theme: config.text("ui.theme").map(str::to_owned),
     };
     panel.converse();
     drop(listening);
@@ -118,6 +122,8 @@ struct PanelLoop<'a, 'c> {
     /// When the key to quit was pressed while turns ran.
     quits: Option<Instant>,
     over: bool,
+    /// The theme that the settings name, those of the project among them.
+    theme: Option<String>,
 }
 
 /// A tab.
@@ -458,16 +464,17 @@ impl PanelLoop<'_, '_> {
     /// Runs a line if it is a command about tabs; returns whether it was.
     fn own_command(&mut self, line: &str, running: bool) -> bool {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = unquoted(rest);
         match name.to_lowercase().as_str() {
             "/new" => {
-                let name = Some(rest.trim().to_owned()).filter(|name| !name.is_empty());
+                let name = Some(rest.to_owned()).filter(|name| !name.is_empty());
                 self.panel_effect(PanelEffect::NewTab(name));
             }
             "/close" => self.panel_effect(PanelEffect::CloseTab),
             "/clear" if !running => self.panel_effect(PanelEffect::Clear),
-            "/rename" if !rest.trim().is_empty() => {
+            "/rename" if !rest.is_empty() => {
                 if let Some(tab) = &mut self.screen.display.state.tab {
-                    tab.name = rest.trim().to_owned();
+                    tab.name = rest.to_owned();
                 }
                 // The session has the title, too.
                 return false;
@@ -484,6 +491,7 @@ impl PanelLoop<'_, '_> {
             PanelEffect::CloseTab => self.close_tab(),
             PanelEffect::Clear => self.clear(),
             PanelEffect::WebUi => self.open_web(),
+            PanelEffect::Facts => self.screen.show_context(),
             PanelEffect::Quit => self.quit(),
         }
         self.screen.display.touch();

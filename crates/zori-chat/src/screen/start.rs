@@ -258,9 +258,10 @@ impl ChatParts {
 fn config_of(cx: &AgentCx<'_>, run: &RunSettings) -> (Config, [Vec<String>; 2]) {
     let config = run.base.as_ref().and_then(|base| base.read_config().ok()).unwrap_or_default();
     let chosen = OverlayArgs { project: Some(run.names.project.clone()), agent: None };
-    let names = [project::names(&config, "projects"), project::names(&config, "agent_profiles")];
     // It was laid over the settings of the run already.
-    (project::overlaid(config, &cx.app.env, &chosen).unwrap_or_default(), names)
+    let config = project::overlaid(config, &cx.app.env, &chosen).unwrap_or_default();
+    let names = ["projects", "agent_profiles"].map(|table| project::names(&config, table));
+    (config, names)
 }
 
 /// Returns the state of a chat without a screen and how it looks, and what is wrong with the settings for either (ACC-1).

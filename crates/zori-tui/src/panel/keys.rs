@@ -39,19 +39,17 @@ fn taken(panel: &mut Panel, state: &mut State, key: Key, effects: &mut Vec<Effec
         // A question is answered before anything is opened over it.
         (KeyCode::F(2 | 3), Mods::NONE) if !state.questions.is_empty() => {}
         (KeyCode::F(1), Mods::NONE) => {
-            panel.open = match panel.open.take() {
-                Some(Open::Help(_)) => None,
-                _ => Some(Open::Help(0)),
-            };
+            let is_open = matches!(panel.open, Some(Open::Help(_)));
+            panel.close(effects);
+            panel.open = (!is_open).then_some(Open::Help(0));
         }
         (KeyCode::F(2), Mods::NONE) if !matches!(panel.open, Some(Open::Menu(_))) => {
             panel.open = Some(Open::Menu(Box::new(Menu::new(panel, state))));
         }
         (KeyCode::F(3), Mods::NONE) => {
-            panel.open = match panel.open.take() {
-                Some(Open::Game(_)) => None,
-                _ => game(panel, state),
-            };
+            let is_open = matches!(panel.open, Some(Open::Game(_)));
+            panel.close(effects);
+            panel.open = if is_open { None } else { game(panel, state) };
         }
         _ => return within(panel, state, key, plain, effects),
     }

@@ -12,6 +12,7 @@ use zori_core::input::Prompt;
 use zori_core::outcome::{CancelCause, Outcome};
 
 use super::{Effect, question, queue};
+use crate::panel::PanelEffect;
 use crate::state::{Phase, State, Turn};
 
 /// A turn from which on its end is told (TRN-6).
@@ -73,6 +74,8 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
     if let Some(tab) = &mut state.tab {
         tab.feed.event(event);
         tab.unread = true;
+        // It may be about what a card shows.
+        effects.extend(is_status(event).then_some(Effect::Panel(PanelEffect::Facts)));
     }
     if let EventKind::Turn(TurnEvent::TurnStarted { .. }) = &event.kind
         && event.parent.is_none()

@@ -3,6 +3,7 @@
 use zori_core::event::{CALL_REASON, EventKind, MessageEvent, Notice, NoticeLevel, PROVIDER_STATUS};
 use zori_core::question::{FileAction, FileDiff, Preview};
 use zori_core::tool::ToolKind;
+use zori_tui::ascii;
 use zori_tui::keys::Key;
 use zori_tui::panel::arcade::Kind;
 use zori_tui::panel::{self, Open, Panel, PanelEffect, PanelView, Sign, Tab, TabFacts, TabSign};
@@ -151,6 +152,29 @@ fn every_screen_at_every_size() {
     }
 }
 
+/// ACC-3: every sign of the panel and its games has one in ASCII.
+#[test]
+fn every_screen_in_ascii() {
+    let check = |name: &str, stage: &mut Stage| {
+        for row in stage.view().rows {
+            let text = ascii::row(row).text();
+            assert!(text.is_ascii(), "{name}: {text}");
+        }
+    };
+    for (name, scene) in SCENES {
+        let mut stage = Stage::new((120, 50));
+        scene(&mut stage);
+        check(name, &mut stage);
+    }
+    for kind in [Kind::Invaders, Kind::Pong] {
+        let mut stage = Stage::new((120, 50));
+        stage.panel.waiting_game = Some(kind);
+        stage.key("f3").key("space");
+        stage.chat.wait(3000);
+        check(kind.as_str(), &mut stage);
+    }
+}
+
 /// Exactly as many rows as the terminal has, none too wide, the caret within, from tiny to huge.
 #[test]
 fn it_fits_every_size() {
@@ -259,6 +283,14 @@ fn themes_are_tried() {
     let tried = [theme("Studio Dark", false), theme("High Tech 2026", false), theme("Studio Dark", false)];
     assert_eq!(stage.effects, tried);
     assert_eq!(stage.panel.open, None);
+    // Whatever closes the menu puts it back.
+    for key in ["f1", "f2", "f3"] {
+        stage.effects.clear();
+        stage.key("f2").key("right").key("down").key(key);
+        assert_eq!(stage.effects, tried, "{key}");
+        stage.key("esc");
+        assert_eq!(stage.panel.open, None, "{key}");
+    }
     stage.effects.clear();
     stage.key("f2").key("enter").key("down").key("enter");
     assert_eq!(stage.effects.last(), Some(&theme("High Tech 2026", true)));

@@ -204,6 +204,88 @@ fn the_bare_call_of_a0() {
     assert!(person.ends().0.success());
 }
 
+/// SEC-2, AZ-8: what is said of the settings at the start is on the screen of the panel, however narrow it is.
+#[test]
+fn warnings_of_the_start() {
+    let world = world();
+    let config = "[connection]\nuse_mock = true\n[context]\nredact_patterns = [\"(\"]\n[security]\nallow_shell = true\n";
+    world.write(world.base().join("config.toml"), config);
+    let size = Size { rows: 30, cols: 80 };
+    let mut person = Person::before(world.screen(&["--as", "a0"], size), size);
+    person.sees("[Chat 1]").sees("a script inside this program answers, no server");
+    person.sees("`security.allow_shell` lets the model run shell commands").sees("is no regular expression");
+    let screen = person.screen();
+    assert!(screen.contains("! `connection.use_mock`") && screen.contains("F10 quit"), "{screen}");
+    person.keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// UI-3: what the server was told of the workspace is in the card while it still thinks.
+#[test]
+fn the_context_card_in_the_first_turn() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let server = zori_testkit::server::ModelServer::answering(move |_| {
+        Reply::json(200, json!({"context_id": "c", "response": "At last."})).wait_after(0, &held)
+    });
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+    let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
+    person.sees("on_change · Pending").says("hi").sees("on_change · sent, hash").sees("waiting  YES");
+    gate.open();
+    person.sees("At last.").sees("waiting  NO").keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// UI-52: a theme that was only tried is gone with the menu, also where another tab is shown.
+#[test]
+fn a_theme_that_was_only_tried() {
+    let (world, _model) = with_model([anthropic::text("x")]);
+    let mut person = open(&world, &["--no-save"]);
+    person.says("/new").sees("[Chat 2]");
+    person
+        .keys(F2)
+        .sees("Themes")
+        .keys("\x1b[C")
+        .sees("› Studio Dark")
+        .keys("\x1b[B")
+        .sees("| High Tech 2026");
+    person.keys("\x1b1").sees("[Chat 1]").sees("| Studio Dark").sees_no_more("Menu").keys(F10);
+    assert!(person.ends().0.success());
+}
+
+/// ACC-3: where only ASCII can be shown, the frames, the cards and the games are ASCII, and so is what is left behind.
+#[test]
+fn where_only_ascii_can_be_shown() {
+    let (mut world, _model) = with_model([
+        anthropic::tool_use("t1", "bash", json!({"command": "touch made"})),
+        anthropic::text("x"),
+    ]);
+    for name in ["LANG", "LC_ALL", "LC_CTYPE"] {
+        world.set_var(name, "C");
+    }
+    let mut person = Person::at(
+        world.screen(&["tui", "--no-save", "--permission-mode", "default", "--sandbox", "off"], SIZE),
+        SIZE,
+    );
+    person
+        .sees("[Chat 1]")
+        .keys(F2)
+        .sees("Themes")
+        .keys("\x1b[C")
+        .sees("> Studio Dark")
+        .keys("\x1b")
+        .sees_no_more("Menu");
+    person.keys("\x1bOR").sees("ARCADE").keys("\x1b").sees_no_more("ARCADE").says("go");
+    answers(&mut person, "n");
+    person.sees("waiting  NO").keys(F10);
+    let (status, drawn) = person.ends();
+    assert!(status.success());
+    let foreign: std::collections::BTreeSet<char> = drawn.chars().filter(|c| !c.is_ascii()).collect();
+    // The title of the window is not on the screen.
+    assert!(foreign.iter().all(|c| "✶–".contains(*c)), "{foreign:?}");
+}
+
 /// UI-5: F5 opens the server's own pages, or says where they are.
 #[test]
 fn the_web_ui() {

@@ -13,7 +13,7 @@ use zori_host::Answers;
 use zori_providers::agent_zero::{StreamMode, mock};
 use zori_tui::commands::CommandInfo;
 use zori_tui::panel::arcade::Kind;
-use zori_tui::panel::{Tab, TabFacts};
+use zori_tui::panel::{Panel, Tab, TabFacts};
 use zori_tui::state::State;
 use zori_tui::update::Effect;
 
@@ -154,10 +154,25 @@ impl Screen<'_, '_> {
             tab.facts = TabFacts { answered, ..facts(&self.chat.plain) };
         }
     }
+
+    /// Shows what an Agent Zero server was told of the workspace, also while it answers.
+    pub(super) fn show_context(&mut self) {
+        let context = self.chat.plain.run.agent_zero.as_ref().map(|server| server.preface.status());
+        if let Some(tab) = &mut self.display.state.tab {
+            tab.facts.context = context;
+        }
+    }
+}
+
+/// Gives the panel what the settings say of it: what its menu offers, and the game.
+pub(super) fn furnish_panel(panel: &mut Panel, config: &Config) {
+    panel.projects = names(config, "projects");
+    panel.agents = names(config, "agent_profiles");
+    panel.waiting_game = waiting_game(config);
 }
 
 /// Returns the names that the user gave settings of a kind; none where there is nothing to choose from.
-pub(super) fn names(config: &Config, table: &str) -> Vec<String> {
+fn names(config: &Config, table: &str) -> Vec<String> {
     match config.table(table) {
         Some(_) => project::names(config, table),
         None => Vec::new(),
@@ -171,7 +186,7 @@ fn origin(url: &str) -> String {
 }
 
 /// Returns the game that plays while somebody waits (`ui.waiting_game`).
-pub(super) fn waiting_game(config: &Config) -> Option<Kind> {
+fn waiting_game(config: &Config) -> Option<Kind> {
     match config.text("ui.waiting_game") {
         Some("pong") => Some(Kind::Pong),
         Some("off" | "none" | "disabled" | "false") => None,

@@ -9,11 +9,12 @@ use zori_tui::update::{Effect, Msg};
 
 use super::super::start::ChatParts;
 use super::tab_parts::{self, Parked};
-use super::{Begun, PanelLoop, Screen, Slot};
+use super::{Begun, PanelLoop, Screen, Slot, THEME};
 use crate::chat::server_chat;
 use crate::chat::slash::Reopen;
 use crate::plain::Advice;
 use zori_setup::args::LowArgs;
+use zori_setup::config::Config;
 use zori_setup::settings::Settings;
 use zori_setup::trust::TrustDialog;
 use zori_setup::wire_up;
@@ -55,8 +56,10 @@ impl PanelLoop<'_, '_> {
         self.shown = at;
         let display = &mut self.screen.display;
         if let Some(face) = &mut display.face {
+            let mut effects = Vec::new();
             face.panel.active = at;
-            face.panel.open = None;
+            face.panel.close(&mut effects);
+            display.effects.extend(effects);
             if left != at
                 && let Some(sign) = face.panel.tabs.get_mut(left)
             {
@@ -86,7 +89,7 @@ impl PanelLoop<'_, '_> {
     /// Opens a tab and shows it; what is wrong is said in the one that wanted it.
     pub(super) fn open_tab(&mut self, args: LowArgs, name: Option<String>) {
         match self.new_tab_parts(args, name) {
-            Ok(parked) => {
+            Ok((parked, _)) => {
                 self.slots.push(Slot { id: self.opened, parked: Some(Box::new(parked)), work: None });
                 self.opened += 1;
                 let at = self.slots.len() - 1;
@@ -108,13 +111,14 @@ impl PanelLoop<'_, '_> {
     pub(super) fn begin_anew(&mut self, args: LowArgs) {
         let name = self.screen.display.state.tab.as_ref().map(|tab| tab.name.clone());
         match self.new_tab_parts(args, name) {
-            Ok(mut parked) => {
+            Ok((mut parked, config)) => {
                 std::mem::swap(&mut parked.state.composer, &mut self.screen.display.state.composer);
                 parked.swap(&mut self.screen);
                 parked.plain.close(self.screen.chat.cx.ui, Advice::default());
                 if self.on_screen == self.shown {
                     self.show(self.on_screen);
                 }
+                self.take_settings(&config);
                 self.screen.tell();
             }
             Err(failure) => {
@@ -125,7 +129,19 @@ impl PanelLoop<'_, '_> {
         }
     }
 
-    fn new_tab_parts(&mut self, args: LowArgs, name: Option<String>) -> Result<Parked, Failure> {
+    /// Lets the panel look as the settings of a project say (UI-13). What the user chose since stays where they say nothing else.
+    fn take_settings(&mut self, config: &Config) {
+        if let Some(face) = &mut self.screen.display.face {
+            tab_parts::furnish_panel(&mut face.panel, config);
+        }
+        let theme = config.text("ui.theme").map(str::to_owned);
+        if theme != self.theme {
+            self.theme(theme.clone().unwrap_or_else(|| THEME.to_owned()), false);
+            self.theme = theme;
+        }
+    }
+
+    fn new_tab_parts(&mut self, args: LowArgs, name: Option<String>) -> Result<(Parked, Config), Failure> {
         let cx = &mut *self.screen.chat.cx;
         let Settings { mut session, run } = Settings::resolve(cx, &args, &TrustDialog::Nobody)?;
         if session.permission.answers == Answers::Nobody {
@@ -140,7 +156,8 @@ impl PanelLoop<'_, '_> {
         parts.state.options.shift_enter = self.screen.display.state.options.shift_enter;
         parts.state.options.brackets_pastes = self.screen.display.state.options.brackets_pastes;
         tab_parts::furnish(&mut parts, name.unwrap_or_else(|| format!("Chat {}", self.opened + 1)));
-        Ok(Parked::from(parts))
+        let config = std::mem::take(&mut parts.config);
+        Ok((Parked::from(parts), config))
     }
 
     /// Closes the tab that is shown; the last one stays.
