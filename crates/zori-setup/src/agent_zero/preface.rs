@@ -316,6 +316,13 @@ impl ContextPreface {
                 tree.others
             ));
         }
+        if tree.deeper > 0 {
+            let (count, depth) = (tree.deeper, self.settings.max_depth);
+            let folders = if count == 1 { "folder is" } else { "folders are" };
+            lines.push(format!(
+                "Context: {count} {folders} too deep to be entered (`context.max_depth` is {depth})"
+            ));
+        }
         if tree.truncated {
             let most = tree.files.len();
             lines.push(format!("Context: only the first {most} files are named (`context.max_files`)"));

@@ -1,5 +1,6 @@
 //! The blocks: the workspace for the agent (CB-5), and the shorter one of the observer (OBS-3).
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::preview::{Previews, TRUNCATED, cut};
@@ -8,6 +9,7 @@ use super::{ContextSettings, Redact, git_status};
 
 const BEGIN: &str = "[AZ_CONTEXT v1]";
 const END: &str = "[/AZ_CONTEXT]";
+const OBSERVER_END: &str = "[/AZ_OBSERVER]";
 
 /// How much of the files' names is redacted at once.
 const REDACTED_AT_ONCE: usize = 32 * 1024;
@@ -92,14 +94,24 @@ pub fn block(
             text.push_str(&redact(&lines.join("\n")));
         }
     }
-    format!("{}\n{END}", cut(&text, room))
+    format!("{}\n{END}", cut(&within(&text, END), room))
+}
+
+/// Returns the text without a mark that would end the block before its end: files are not the user's words.
+fn within(text: &str, end: &str) -> String {
+    text.replace(end, &end.replacen("[/", "[\\/", 1))
+}
+
+/// Returns a path in one line, whatever is in it.
+fn in_a_line(path: &str) -> Cow<'_, str> {
+    zori_core::text::one_line(path)
 }
 
 /// Adds a line for each file, until there is no room for more.
 fn add_tree(text: &mut String, tree: &Tree, room: usize, redact: Redact<'_>) {
     let mut lines = String::new();
     for file in &tree.files {
-        let _ = write!(lines, "\n- {} ({}B)", file.path, file.bytes);
+        let _ = write!(lines, "\n- {} ({}B)", in_a_line(&file.path), file.bytes);
         if lines.len() > REDACTED_AT_ONCE {
             text.push_str(&redact(&lines));
             lines.clear();
@@ -125,13 +137,14 @@ pub fn observer(project: &str, tree: &Tree, previews: &Previews) -> String {
         format!("files: {} total, {} bytes", tree.files.len(), tree.bytes()),
         "workspace_tree_sample:".to_owned(),
     ];
-    lines.extend(tree.files.iter().take(OBSERVED).map(|file| format!("- {} ({}B)", file.path, file.bytes)));
+    lines.extend(
+        tree.files.iter().take(OBSERVED).map(|file| format!("- {} ({}B)", in_a_line(&file.path), file.bytes)),
+    );
     if tree.files.len() > OBSERVED {
         lines.push(format!("- {TRUNCATED}"));
     }
     let named: Vec<&str> =
         previews.files.iter().take(OBSERVED_PREVIEWS).map(|(name, _)| name.as_str()).collect();
     lines.push(format!("preview_files: {}", named.join(", ")));
-    lines.push("[/AZ_OBSERVER]".to_owned());
-    lines.join("\n")
+    format!("{}\n{OBSERVER_END}", within(&lines.join("\n"), OBSERVER_END))
 }

@@ -15,6 +15,8 @@ pub struct Tree {
     pub files: Vec<FileEntry>,
     /// Whether there are more.
     pub truncated: bool,
+    /// How many folders were not entered, since they are too deep.
+    pub deeper: usize,
     /// How many folders and files could not be read.
     pub unreadable: usize,
     /// How many links, pipes, sockets and devices there were.

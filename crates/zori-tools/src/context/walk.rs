@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
                         Err(_) => self.tree.unreadable += 1,
                     }
                 }
-                FileType::Directory => {}
+                FileType::Directory => self.tree.deeper += 1,
                 FileType::RegularFile if self.tree.files.len() == self.settings.max_files => {
                     self.tree.truncated = true;
                 }

@@ -171,6 +171,7 @@ fn a_workspace_that_is_very_large() {
     let bytes = message.find("\n\nUSER: ").expect("the words are behind the block");
     let said = format!(
         "Context ready (default/default): files=200, workspace=205B, context={bytes}B, previews=[], hash={}\n\
+         Context: 1 folder is too deep to be entered (`context.max_depth` is 4)\n\
          Context: only the first 200 files are named (`context.max_files`)\n",
         &hash[..8]
     );
