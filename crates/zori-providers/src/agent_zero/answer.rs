@@ -157,9 +157,9 @@ fn whole(body: &[u8], reply: &mut Reply) {
     };
     note_chat(&value, reply);
     let inner = match &value {
-        Value::Object(object) if !object.contains_key("type") => {
-            object.get("response").or_else(|| object.get("message")).unwrap_or(&value)
-        }
+        Value::Object(object) if !object.contains_key("type") => normalise::given(object, "response")
+            .or_else(|| normalise::given(object, "message"))
+            .unwrap_or(&value),
         _ => &value,
     };
     let mut events = Vec::new();

@@ -49,15 +49,18 @@ impl LogFeed {
         if now.is_empty() || before.as_ref() == Some(&now) {
             return Vec::new();
         }
-        let heading = item["heading"].as_str().unwrap_or_default().trim();
+        let heading = heading(item);
         let kind = item["type"].as_str().unwrap_or_default();
         let short = |what: &str| {
             let content = item["content"].as_str().unwrap_or_default();
-            // What is answered says more than the heading over it.
-            let text = if heading.is_empty() || kind == "response" && !content.is_empty() {
-                content
-            } else {
-                heading
+            let told = before.as_deref().is_some_and(|before| before.starts_with(heading));
+            // What is answered says more than the heading over it; under one that was told, the newest line is news.
+            let newest = content.lines().rev().find(|line| !line.trim().is_empty()).filter(|_| told);
+            let text = match newest {
+                _ if kind == "response" && !content.is_empty() => content,
+                _ if heading.is_empty() => content,
+                Some(newest) => newest,
+                None => heading,
             };
             Chunk::Status(format!("{what}{}", line(text)))
         };
@@ -100,7 +103,16 @@ fn text(item: &Value) -> String {
             (thought, step) if thought.is_empty() && step.is_empty() => String::new(),
             (thought, step) => format!("{thought}{STEP}{step}"),
         },
-        _ => format!("{}{}", field("heading"), field("content")),
+        _ => format!("{}{}", heading(item), field("content")),
+    }
+}
+
+/// Returns the heading; the name of an icon of the server's own pages before it says nothing here.
+fn heading(item: &Value) -> &str {
+    let heading = item["heading"].as_str().unwrap_or_default().trim();
+    match heading.strip_prefix("icon://") {
+        Some(rest) => rest.split_once(char::is_whitespace).map_or("", |(_, heading)| heading.trim()),
+        None => heading,
     }
 }
 
@@ -118,12 +130,8 @@ fn thoughts(item: &Value) -> String {
 
 /// Returns what the agent does: the heading, or the step it names.
 fn step(item: &Value) -> String {
-    let named = [&item["heading"], &item["kvps"]["step"]];
-    named
-        .iter()
-        .find_map(|value| value.as_str().map(str::trim).filter(|text| !text.is_empty()))
-        .unwrap_or_default()
-        .to_owned()
+    let named = [heading(item), item["kvps"]["step"].as_str().unwrap_or_default().trim()];
+    named.into_iter().find(|text| !text.is_empty()).unwrap_or_default().to_owned()
 }
 
 fn line(text: &str) -> String {

@@ -7,6 +7,9 @@ use super::tool_request::ToolRequest;
 /// How deep values may be in one another; below that they are text.
 const MAX_DEPTH: usize = 32;
 
+/// The names that the id of a chat has.
+const ID_KEYS: &[&str] = &["context_id", "contextId", "conversation_id", "conversationId"];
+
 /// What a server says.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ServerEvent {
@@ -25,7 +28,6 @@ pub(super) enum ServerEvent {
 
 /// Returns the id of the chat, in any of its spellings: that of the outermost object, else the first below it (CTX-1).
 pub(super) fn context_id(value: &Value) -> Option<&str> {
-    const KEYS: &[&str] = &["context_id", "contextId", "conversation_id", "conversationId"];
     let mut level = vec![value];
     for _ in 0..MAX_DEPTH {
         let mut next = Vec::new();
@@ -33,7 +35,7 @@ pub(super) fn context_id(value: &Value) -> Option<&str> {
             match value {
                 Value::Object(object) => {
                     let id = |key: &&str| object.get(*key)?.as_str().filter(|id| !id.is_empty());
-                    if let Some(id) = KEYS.iter().find_map(id) {
+                    if let Some(id) = ID_KEYS.iter().find_map(id) {
                         return Some(id);
                     }
                     next.extend(object.values());
@@ -45,6 +47,11 @@ pub(super) fn context_id(value: &Value) -> Option<&str> {
         level = next;
     }
     None
+}
+
+/// Returns a field that has something in it.
+pub(super) fn given<'v>(object: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+    object.get(name).filter(|value| !value.is_null())
 }
 
 /// Adds what a value says.
@@ -201,19 +208,16 @@ fn of_object(object: &Map<String, Value>, depth: usize, out: &mut Vec<ServerEven
         kind => return out.push(ServerEvent::Unknown(kind.to_owned(), text(&["content"]))),
     }
     // Row 14b, the other form.
-    if let Some(error) = object.get("error").and_then(error_text)
-        && !object.contains_key("response")
-        && !object.contains_key("message")
-    {
+    let inner = given(object, "response").or_else(|| given(object, "message"));
+    if let (Some(error), None) = (object.get("error").and_then(error_text), inner) {
         return out.push(ServerEvent::Error(error));
     }
     // Row 17.
-    if let Some(inner) = object.get("response").or_else(|| object.get("message")) {
+    if let Some(inner) = inner {
         return at_depth(inner, depth + 1, out);
     }
     // Row 18.
-    let ids = ["context_id", "contextId", "conversation_id", "conversationId"];
-    if !object.keys().all(|key| ids.contains(&key.as_str())) {
+    if !object.iter().all(|(key, value)| ID_KEYS.contains(&key.as_str()) || value.is_null()) {
         out.push(ServerEvent::Final(Value::Object(object.clone()).to_string()));
     }
 }

@@ -58,6 +58,8 @@ impl Reply {
     pub(super) fn know(&mut self, context_id: &str) {
         if self.state.context_id.as_deref() != Some(context_id) {
             self.state.context_id = Some(context_id.to_owned());
+            // Another one than before is what the next message goes to.
+            self.stated = false;
         }
         self.flush();
     }

@@ -227,6 +227,7 @@ async fn answers_that_are_odd() {
         ("application/json", "\"a string\"".to_owned(), "text a string\ndone EndTurn"),
         ("application/json", String::new(), "done Other(\"the server's answer was empty\")"),
         ("application/json", "{\"error\":\"no model\"}".to_owned(), "failed api_error: no model"),
+        ("application/json", "{\"response\":null,\"error\":\"no model\"}".to_owned(), "failed api_error: no model"),
         (
             "text/event-stream",
             "data: {\"delta\":{\"content\":\"a\"}}\n\ndata: {\"delta\":{\"content\":\"b\"}}\n\n".to_owned(),
@@ -243,6 +244,12 @@ async fn answers_that_are_odd() {
             "event: message\ndata: {\"content\":\"hi\"}\n\nevent: message\ndata: {\"response\":\"you\"}\n\n"
                 .to_owned(),
             "text hi\ntext \n\nyou\ndone EndTurn",
+        ),
+        (
+            "text/event-stream",
+            "data: {\"response\":\"hi\",\"context_id\":\"a\"}\n\ndata: {\"response\":\"you\",\"context_id\":\"b\"}\n\n"
+                .to_owned(),
+            "state {\"context_id\":\"a\"}\ntext hi\nstate {\"context_id\":\"b\"}\ntext \n\nyou\ndone EndTurn",
         ),
         (
             "text/event-stream",

@@ -2,12 +2,16 @@
 //! read without a question, a change is asked about where somebody can be asked, and what becomes of it goes back to the server
 //! (`docs/contracts/agent-zero.md`, TR-5, SEC-1).
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 use zori_testkit::agent_zero::{self, KEY, Version};
 use zori_testkit::env::TestEnv;
+use zori_testkit::gate::Gate;
 use zori_testkit::pty::Size;
 use zori_testkit::running::{Stdin, Stdout};
 use zori_testkit::server::ModelServer;
+use zori_testkit::wait;
 
 use crate::acp::{self, Editor};
 use crate::asking::reply;
@@ -346,4 +350,91 @@ fn an_explanation_is_outside_the_conversation() {
         asked.as_str().is_some_and(|text| text.starts_with("A person is asked whether a tool call")),
         "{asked}"
     );
+}
+
+/// A server whose agent writes its log and waits until somebody has read it: a thought that grows, a tool whose output does.
+fn that_works(version: Version, seen: [Gate; 2]) -> ModelServer {
+    agent_zero::working(version, move |count, _, log| {
+        if count == 1 {
+            return "Hello.".to_owned();
+        }
+        let thought = log.add(
+            "agent",
+            "icon://network_intelligence A0: Thinking",
+            "",
+            json!({"thoughts": ["I look."]}),
+        );
+        let tool = log.add("code_exe", "icon://terminal A0: Running code", "", json!({}));
+        let since = Instant::now();
+        seen[0].pass(|| since.elapsed() > wait::BOUND);
+        log.change(thought, "kvps", json!({"thoughts": ["I look.", "And count."]}));
+        log.change(tool, "content", "$ ls\n3 files\n");
+        log.add("warning", "", "little space", json!({}));
+        seen[1].pass(|| since.elapsed() > wait::BOUND);
+        "There are three.".to_owned()
+    })
+}
+
+/// What every test of it sets.
+fn following(server: &ModelServer) -> TestEnv {
+    let mut world = world();
+    world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
+    world.set_var("AGENTZERO_API_KEY", KEY);
+    world.set_var("AGENTZERO_KEEPALIVE_SECONDS", "0");
+    world.set_var("AGENTZERO_CONTEXT", "no");
+    world.write(world.base().join("config.toml"), "[connection]\nlog_poll_seconds = 0.05\n");
+    world
+}
+
+/// SRV-9 against the real server's log, at both routes: what is new and what changed is told, once, while the message is open.
+#[test]
+fn the_log_in_exec() {
+    for version in [Version::Old, Version::New] {
+        let seen = [Gate::new(), Gate::new()];
+        let server = that_works(version, seen.clone());
+        let world = following(&server);
+        let args = |prompt| ["exec", "--provider", "agent-zero", "--session", "s", "-p", prompt];
+        world.run(&args("one")).success();
+        let mut run = world.start(world.cmd(&args("two")), Stdin::Null, Stdout::Captured);
+        run.wait_for_stderr("A0: Running code");
+        seen[0].open();
+        run.wait_for_stderr("little space");
+        seen[1].open();
+        let output = run.finish();
+        assert_eq!((output.code(), &*output.stdout()), (Some(0), "There are three.\n"), "{output}");
+        let told = output.stderr();
+        let told: Vec<&str> =
+            told.lines().filter(|line| line.contains("Server") || line.contains("server's")).collect();
+        let after = usize::from(version == Version::New && told[0].contains("is used from now on"));
+        let wanted = [
+            "Server: A0: Thinking",
+            "The server's tool: A0: Running code",
+            "The server's tool: 3 files",
+            "Server warning: little space",
+        ];
+        assert_eq!(told[after..], wanted, "{output}");
+    }
+}
+
+/// The same in the panel, whose feed has it.
+#[test]
+fn the_log_in_the_panel() {
+    let seen = [Gate::new(), Gate::new()];
+    let server = that_works(Version::New, seen.clone());
+    let world = following(&server);
+    let mut person = Person::before(world.screen(&[&["tui"], &PROVIDER[..]].concat(), SIZE), SIZE);
+    person
+        .says("one")
+        .sees("Hello.")
+        .sees("waiting  NO")
+        .says("two")
+        .sees("status    The server's tool: A0: Running code");
+    seen[0].open();
+    person
+        .sees("status    The server's tool: 3 files")
+        .sees("status    Server warning: little space")
+        .sees("waiting  YES");
+    seen[1].open();
+    person.sees("There are three.").sees("waiting  NO").sees("thinking  I look. And count.").keys("\x1b[21~");
+    assert!(person.ends().0.success());
 }

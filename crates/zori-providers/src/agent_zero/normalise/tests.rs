@@ -59,10 +59,12 @@ fn every_row() {
         ("14a", json!([{"type": "thought", "content": "t"}, {"type": "reasoning", "text": "r"}])),
         ("14b", json!([{"type": "error", "message": "bad"}, {"error": "worse", "context_id": "c"}])),
         ("14b an object", json!({"error": {"message": "deep"}})),
+        ("14b beside no answer", json!({"response": null, "error": "worst", "context_id": "c"})),
         ("15", json!([{"type": "status", "content": "s"}, {"type": "progress", "content": "p"}])),
         ("16", json!({"type": "tick", "n": 1})),
         ("17", json!([{"response": "r"}, {"message": "{\"type\":\"text\",\"text\":\"inner\"}"}])),
         ("18", json!({"foo": 1})),
+        ("no answer", json!({"context_id": "c", "response": null})),
         ("a chat's id alone", json!({"context_id": "c"})),
     ];
     let lines: Vec<_> = rows.into_iter().map(|(row, value)| format!("{row}: {}", shown(value))).collect();
