@@ -195,7 +195,7 @@ fn the_bare_call_of_a0() {
     std::fs::write(world.base().join("config.toml"), "[connection]\nuse_mock = true\n").unwrap();
     let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
     person.sees("[Chat 1]").sees("BALANCED").sees("mock server, no network").sees_no_more("F5 web UI");
-    person.says("hi").sees("I am the mock server inside this program").sees("waiting  NO");
+    person.says("hello").sees("I am the mock server inside this program").sees("waiting  NO");
     person.says("write a note").sees("write_file asks").pauses(1300).keys("y");
     person.sees("write_file ran here").sees("waiting  NO");
     assert_eq!(world.read("mock-note.txt"), "A note by the mock server.\n");
@@ -231,7 +231,7 @@ fn the_context_card_in_the_first_turn() {
     let mut world = world();
     world.set_var("AGENTZERO_API_URL", format!("{}/api_message", server.url()));
     let mut person = Person::before(world.screen(&["--as", "a0"], SIZE), SIZE);
-    person.sees("on_change · Pending").says("hi").sees("on_change · sent, hash").sees("waiting  YES");
+    person.sees("on_change · Pending").says("hello").sees("on_change · sent, hash").sees("waiting  YES");
     gate.open();
     person.sees("At last.").sees("waiting  NO").keys(F10);
     assert!(person.ends().0.success());
