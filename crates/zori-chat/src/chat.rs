@@ -148,7 +148,7 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     if screen {
         let opening = match (&args.prompt.text, choosing) {
             (Some(text), _) => Opening::Prompt(text.clone()),
-            (None, true) => Opening::Typed("/resume "),
+            (None, true) => Opening::Choose("/resume"),
             (None, false) => Opening::Empty,
         };
         return on_screen(cx, args, signals, (prepared, run, attached), opening, &mut scheduler);

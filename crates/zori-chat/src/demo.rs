@@ -52,7 +52,7 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
                 }
             }
         };
-        farewell(cx, args, demo);
+        farewell(cx, args, demo, "");
         signals.die_of_hangup();
         return Ok(exit);
     }
@@ -66,7 +66,7 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     signals.leave();
     let [closed, _] = plain.close(cx.ui, Advice::default());
     if exit == Exit::Success {
-        farewell(cx, args, demo);
+        farewell(cx, args, demo, " exec -p \"What does this project do?\"");
     } else if args.keep {
         cx.ui.say(&format!("\nThe result is in {}", demo.keep().display()));
     }
@@ -74,8 +74,8 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     Ok(if exit == Exit::Success { closed } else { exit })
 }
 
-/// Says where the result is, and how to go on with a real model.
-fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo) {
+/// Says where the result is, and how to go on with a real model: with a call of the kind that this was.
+fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo, call: &str) {
     let mock = demo.mock;
     match args.keep {
         true => cx.ui.say(&format!("\nThe result is in {}", demo.keep().display())),
@@ -89,7 +89,7 @@ fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo) {
         ),
         false => format!(
             "\nThat was {name} with a script for a model. With one of your own:\n\n    \
-             export ANTHROPIC_API_KEY=...\n    {name} exec -p \"What does this project do?\""
+             export ANTHROPIC_API_KEY=...\n    {name}{call}"
         ),
     });
 }

@@ -161,29 +161,38 @@ pub(crate) fn status_rows(state: &State, width: u16) -> Vec<Row> {
     if let Some(turn) = &state.turn {
         rows.push(status::status(state, turn, width));
     }
-    let items = &state.queue.items;
-    for (i, prompt) in items.iter().take(QUEUE_ROWS).enumerate() {
-        let first = prompt.text.lines().next().unwrap_or_default();
-        let word = if state.queue.held { "held" } else { "queued" };
-        let last = i + 1 == items.len().min(QUEUE_ROWS);
-        let more = if items.len() > QUEUE_ROWS && last {
-            format!(" · +{}", items.len() - QUEUE_ROWS)
-        } else {
-            String::new()
+    waiting_rows(state, width, &mut rows);
+    rows
+}
+
+/// Draws what was said and is not read yet: first what went into the turn, then what waits for its end.
+fn waiting_rows(state: &State, width: u16, rows: &mut Vec<Row>) {
+    let queue = &state.queue;
+    let word = if queue.held { "held" } else { "queued" };
+    let steered = queue.steered.iter().map(|text| ("sent in", text.as_str()));
+    let items = queue.items.iter().map(|prompt| (word, prompt.text.as_str()));
+    let count = queue.steered.len() + queue.items.len();
+    for (i, (word, text)) in steered.chain(items).take(QUEUE_ROWS).enumerate() {
+        let first = text.lines().next().unwrap_or_default();
+        let last = i + 1 == count.min(QUEUE_ROWS);
+        let more = match count > QUEUE_ROWS && last {
+            true => format!(" · +{}", count - QUEUE_ROWS),
+            false => String::new(),
         };
-        let keys = match (last, state.queue.held) {
+        let keys = match (last && !queue.items.is_empty(), queue.held) {
             (false, _) => "",
             (true, true) => " · Enter sends · ↑ edits",
             (true, false) => " · ↑ edits",
         };
-        let room = usize::from(width).saturating_sub(12 + wrap::width(&more) + wrap::width(keys));
+        let head = format!("⏎ {word}: ");
+        let taken = wrap::width(&head) + 2 + wrap::width(&more) + wrap::width(keys);
+        let room = usize::from(width).saturating_sub(taken);
         let text = wrap::truncate(&Row::from(Span::new(wrap::expand_tabs(first, 4).as_ref())), room.max(1));
-        let mut row = Row::empty().with(Span::new(format!("⏎ {word}: ")).muted());
+        let mut row = Row::empty().with(Span::new(head).muted());
         row.spans.extend(text.spans);
         row.push(Span::new(format!("{more}{keys}")).muted());
         rows.push(wrap::truncate(&row, usize::from(width)));
     }
-    rows
 }
 
 /// Draws the composer; returns where its caret is.

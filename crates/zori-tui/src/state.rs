@@ -12,6 +12,7 @@ use crate::cell::Signs;
 use crate::commands::CommandInfo;
 use crate::completion::Completion;
 use crate::composer::Composer;
+use crate::composer::buffer::Buffer;
 use crate::confirm::Confirm;
 use crate::footer::Part;
 use crate::keymap::{Action, Keymap};
@@ -33,6 +34,10 @@ pub struct State {
     pub options: Options,
     pub facts: Facts,
     pub composer: Composer,
+    /// What was being typed while something else has the composer: a list that a key or a command opened, the question of `/loop`.
+    pub put_by: Option<Buffer>,
+    /// What is in the composer was put there when a turn ended, and no key came since.
+    pub given_back: bool,
     /// Enter begins another line, and an empty one sends (UI-9).
     pub several_lines: bool,
     pub transcript: Transcript,
@@ -173,6 +178,8 @@ pub struct Queue {
     pub items: VecDeque<Prompt>,
     /// What was sent into the running turn and the model has not read yet.
     pub steered: VecDeque<String>,
+    /// Which of them is being moved; the newest, before one is.
+    pub moving: Option<usize>,
     /// A turn was stopped or failed: they go out by Enter only (KEY-5).
     pub held: bool,
     /// The prompt that failed and that they wait behind: they go on when it is sent again.
@@ -333,6 +340,8 @@ impl State {
             options,
             facts,
             composer: Composer::default(),
+            put_by: None,
+            given_back: false,
             several_lines: false,
             queue: Queue::default(),
             turn: None,
@@ -405,9 +414,31 @@ impl State {
         format!("{sign}{title} – zori")
     }
 
+    /// Puts by what is being typed, until the composer is free again.
+    pub fn put_by(&mut self) {
+        let typed = std::mem::take(&mut self.composer.buffer);
+        self.composer.history.leave();
+        self.put_by.get_or_insert(typed);
+    }
+
+    /// Brings back what was put by, where nothing else wants the composer any more.
+    pub(crate) fn take_up(&mut self) {
+        let others = self.completion.is_some() || self.confirm.is_some() || self.search.is_some();
+        if self.composer.is_empty()
+            && !others
+            && let Some(buffer) = self.put_by.take()
+        {
+            self.composer.buffer = buffer;
+        }
+    }
+
     /// Returns whether a draft may have to be written: there is one, or one was.
     pub fn may_have_to_be_kept(&self) -> bool {
-        let empty = self.composer.is_empty() && self.queue.steered.is_empty() && self.queue.items.is_empty();
+        let put_by = self.put_by.as_ref().is_some_and(|buffer| !buffer.is_empty());
+        let empty = !put_by
+            && self.composer.is_empty()
+            && self.queue.steered.is_empty()
+            && self.queue.items.is_empty();
         !(empty && self.draft.kept == Draft::default())
     }
 
@@ -427,8 +458,13 @@ impl State {
         self.draft.made.set(self.draft.made.get() + 1);
         let before = self.questions.front().and_then(|asked| asked.because.clone());
         Draft {
-            text: match before {
-                Some(before) if self.hides_typing() || !before.is_empty() => before,
+            text: match (before, self.put_by.as_ref().filter(|buffer| !buffer.is_empty())) {
+                (Some(before), _) if self.hides_typing() || !before.is_empty() => before,
+                // What is chosen from a list is no draft; other words are.
+                (_, Some(buffer)) => match self.composer.buffer.text() {
+                    typed if typed.is_empty() || typed.starts_with('/') => buffer.text(),
+                    typed => format!("{}\n{typed}", buffer.text()),
+                },
                 _ => self.composer.buffer.text(),
             },
             queue: self

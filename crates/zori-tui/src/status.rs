@@ -60,8 +60,13 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
     }
     let esc = match phase {
         _ if width < 60 => "Esc",
-        // It answers the question, and the turn goes on (KEY-6).
-        Phase::Asking => "Esc: no",
+        Phase::Asking => match state.questions.front() {
+            Some(asked) if asked.because.is_some() => "Esc goes back",
+            // Keys are for what is being typed, and the turn is what Esc stops then.
+            Some(asked) if !asked.entered && !state.composer.is_empty() => "Esc stops",
+            // It answers the question, and the turn goes on (KEY-6).
+            _ => "Esc: no",
+        },
         _ => "Esc stops",
     };
     more.push(esc.to_owned());

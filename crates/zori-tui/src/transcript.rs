@@ -414,6 +414,13 @@ impl Transcript {
         }
     }
 
+    /// Takes the words with which the user says no to a call.
+    pub fn because(&mut self, call: &CallId, why: &str) {
+        if let Some(Open::Tool { cell, .. }) = self.running(call) {
+            cell.because(why);
+        }
+    }
+
     /// Returns whether rows of an answer were given out that is not complete.
     pub fn is_streaming(&self) -> bool {
         self.open.iter().any(|open| matches!(open, Open::Answer { begun: true, .. }))

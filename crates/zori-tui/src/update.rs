@@ -55,6 +55,8 @@ pub enum Msg<'a> {
     TurnOver(TurnOver),
     /// What is queued may go on.
     Next,
+    /// The list of what a command can be given is wanted.
+    Choose(&'static str),
     /// The chat itself asks something.
     Confirm(Confirm),
     /// What was on the clipboard, or at a path that was dropped.
@@ -202,7 +204,14 @@ pub fn update(state: &mut State, now: Duration, msg: Msg<'_>) -> Vec<Effect> {
         Msg::TurnBegins(prompt) => session::turn_begins(state, prompt),
         Msg::TurnOver(over) => session::turn_over(state, over, &mut effects),
         Msg::Next => queue::next(state, &mut effects),
-        Msg::Confirm(confirm) => state.confirm = Some(confirm),
+        Msg::Choose(command) => keys::choose(state, command, &mut effects),
+        Msg::Confirm(confirm) => {
+            // The prompt of a turn that failed is back, and would take the keys that answer (NFR-007).
+            if confirm.what == What::Loop && std::mem::take(&mut state.given_back) {
+                state.put_by();
+            }
+            state.confirm = Some(confirm);
+        }
         Msg::Pasted(pasted) => keys::pasted(state, pasted, &mut effects),
         Msg::Found { word, items, of, all, pending } => {
             complete::found(state, &word, Found { items, of, all, pending }, &mut effects);
@@ -257,6 +266,7 @@ fn tick(state: &mut State, typed: bool, effects: &mut Vec<Effect>) {
             (turn.beat, turn.shown_bytes) = (beat, turn.bytes);
         }
     }
+    state.take_up();
     if typed && state.may_have_to_be_kept() {
         state.draft.due.get_or_insert(now + KEEP_AFTER);
     }

@@ -3,6 +3,7 @@
 use zori_contract::failure::Failure;
 use zori_core::provider::Effort;
 use zori_tui::completion::Item;
+use zori_tui::row::{Row, Span};
 use zori_tui::wrap;
 
 use super::Chat;
@@ -82,10 +83,17 @@ impl Chat<'_, '_> {
         let shown = &items[..items.len().min(MOST)];
         let name = |item: &Item| item.label.as_deref().unwrap_or(&item.text).trim().to_owned();
         let column = shown.iter().map(|item| wrap::width(&name(item))).max().unwrap_or(0).min(WIDEST);
+        let wide = self
+            .cells
+            .as_ref()
+            .map_or(usize::MAX, |cells| cells.with(|chat| usize::from(chat.state.size.columns)));
         for (at, item) in shown.iter().enumerate() {
             let name = name(item);
             let gap = " ".repeat(column.saturating_sub(wrap::width(&name)) + 2);
-            self.cx.ui.say(format!("{:>3}  {name}{gap}{}", at + 1, item.about).trim_end());
+            // What is left of a line that is too long would stand below its number.
+            let line = format!("{:>3}  {name}{gap}{}", at + 1, item.about);
+            let line = wrap::truncate(&Row::from(Span::new(line.trim_end())), wide);
+            self.cx.ui.say(&line.text());
         }
         if items.len() > shown.len() {
             let more = items.len() - shown.len();

@@ -64,7 +64,8 @@ pub fn infos(plain: &PlainSession) -> Vec<CommandInfo> {
         .collect();
     let order =
         |category: &str| CATEGORIES.iter().position(|known| *known == category).unwrap_or(CATEGORIES.len());
-    all.sort_by_key(|command| order(command.category));
+    // Who opens the list and presses Enter is shown what there is.
+    all.sort_by_key(|command| (order(command.category), command.name != "/help"));
     all
 }
 

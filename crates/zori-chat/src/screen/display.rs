@@ -186,11 +186,6 @@ impl Display {
         self.dirty = Dirty::Now;
     }
 
-    /// Puts text into the composer as if it had been typed, so that lists open.
-    pub fn take_typed(&mut self, text: &str) {
-        self.take(Msg::Term(TermEvent::Paste(text.to_owned())));
-    }
-
     /// Takes the events that have come so far.
     pub fn drain_events(&mut self) {
         while let Ok(event) = self.events.try_recv() {

@@ -77,9 +77,12 @@ pub(super) fn turns(
     }
     let mut changes = false;
     let mut all = Vec::new();
-    for known in turns.iter().rev().filter(|turn| turn.active) {
+    let shown: Vec<&SessionTurn> = turns.iter().rev().filter(|turn| turn.active).collect();
+    let words = |turn| changed_words(turn, lines).unwrap_or_default();
+    let column = shown.iter().map(|turn| words(turn).len()).max().unwrap_or(0);
+    for known in shown {
         changes |= known.changed.iter().any(|count| *count > 0);
-        all.push(turn(known, lines, changes));
+        all.push(turn(known, &words(known), column, changes));
     }
     let of = all.len();
     let fits = |item: &Item| format!("{} {}", item.text, item.about).to_lowercase().contains(&typed);
@@ -89,13 +92,14 @@ pub(super) fn turns(
     (items, of)
 }
 
-/// Returns a turn for the list. `changes`: files go back with it, be they of this turn or of one behind it.
-fn turn(turn: &SessionTurn, lines: &BTreeMap<u32, (u64, u64)>, changes: bool) -> Item {
+/// Returns a turn for the list: what it changed, in a column of its own, so that no prompt is too long for it, and what was asked. `changes`: files
+/// go back with it, be they of this turn or of one behind it.
+fn turn(turn: &SessionTurn, changed: &str, column: usize, changes: bool) -> Item {
     let number = turn.number.to_string();
-    let files = changed_words(turn, lines).map_or_else(String::new, |words| format!("   {words}"));
+    let gap = if column > 0 { column + 3 } else { 0 };
     // A blank behind it asks what goes back.
     let text = if changes { format!("{number} ") } else { number.clone() };
-    Item { label: Some(number), ..item(text, format!("{}{files}", one_line(&turn.prompt))) }
+    Item { label: Some(number), ..item(text, format!("{changed:<gap$}{}", one_line(&turn.prompt))) }
 }
 
 #[cfg(test)]
@@ -126,12 +130,14 @@ mod tests {
 
     #[test]
     fn turns_and_what_of_them_goes_back() {
-        assert_eq!(listed(""), ["4|thanks", "2 |fix them   3 files +12 -3", "1 |look at 4 files", "3"]);
-        assert_eq!(listed("4"), ["4|thanks", "1 |look at 4 files", "3"], "its number before its words");
+        let [thanks, look] = ["thanks", "look at 4 files"].map(|prompt| format!("{:17}{prompt}", ""));
+        let (thanks, look) = (format!("4|{thanks}"), format!("1 |{look}"));
+        assert_eq!(listed(""), [&thanks, "2 |3 files +12 -3   fix them", &look, "3"]);
+        assert_eq!(listed("4"), [&thanks, &look, "3"], "its number before its words");
         let parts =
             ["2 both|files and conversation", "2 files|the files alone", "2 chat|the conversation alone"];
         assert_eq!(listed("2 "), [&parts[..], &["3"]].concat());
         assert_eq!(listed("2 f"), [parts[1], "3"]);
-        assert_eq!(listed("look at"), ["1 |look at 4 files", "3"]);
+        assert_eq!(listed("look at"), [&look, "3"]);
     }
 }

@@ -1,6 +1,7 @@
 //! The person at the screen, as the peer of a turn.
 
 use zori_core::input::{Approval, Input};
+use zori_core::question::Preview;
 use zori_host::{Answers, Peer, PeerRequest};
 use zori_tui::question::Asked;
 use zori_tui::update::{self, Effect, Msg};
@@ -80,7 +81,11 @@ pub fn ask(display: &mut Display, outside: &mut Outside, answers: Answers, reque
     let rules = outside.rules.as_ref().map(|file| greeting::folder(file, &outside.env));
     // The call stands above its question.
     display.drain_events();
-    let question = std::sync::Arc::new(shown_question(&outside.redactor, &question));
+    let mut question = shown_question(&outside.redactor, &question);
+    if let Preview::Command { cwd, .. } = &mut question.preview {
+        *cwd = greeting::folder(cwd, &outside.env).into();
+    }
+    let question = std::sync::Arc::new(question);
     let agent = display.state.transcript.agent(agent).map(str::to_owned);
     display.take(Msg::Asked(Asked::new(call, question, decision, agent, rules)));
 }

@@ -18,7 +18,7 @@ use zori_tui::composer::history::History;
 use zori_tui::footer::Part;
 use zori_tui::keymap::Keymap;
 use zori_tui::state::{Facts, Options, Size, State, Thinking};
-use zori_tui::update::Effect;
+use zori_tui::update::{Effect, Msg};
 use zori_tui::wrap;
 
 use super::display::Display;
@@ -51,8 +51,8 @@ pub enum Opening {
     Empty,
     /// A prompt that is sent at once.
     Prompt(String),
-    /// Something that stands in the composer as if it had been typed.
-    Typed(&'static str),
+    /// The list of what this command can be given.
+    Choose(&'static str),
     /// It goes on from another one, whose rows are above.
     Again(Box<Again>),
 }
@@ -89,7 +89,7 @@ pub fn run(
             screen.restore_draft(resumed);
             match opening {
                 Opening::Prompt(text) => screen.outside.later.push_back(Effect::Prompt(text.into())),
-                Opening::Typed(text) => screen.display.take_typed(text),
+                Opening::Choose(command) => screen.display.take(Msg::Choose(command)),
                 Opening::Empty | Opening::Again(_) => {}
             }
         }

@@ -67,12 +67,26 @@ impl Screen<'_, '_> {
         self.chat.plan_turn_over(&end);
         let outcome = end.summary.outcome.clone();
         self.turn_over(Some(end));
+        self.tell_the_way_on();
         self.ask_title(&outcome);
         if !matches!(self.chat.plan, PlanState::Idle) {
             self.go_on_with_plan();
         } else if self.chat.supervised {
             self.loop_turns += 1;
             self.ask_to_continue();
+        }
+    }
+
+    /// Says, where the script of the demo has been played, how a chat with a model begins.
+    fn tell_the_way_on(&mut self) {
+        let demo = self.chat.args.is_none() && self.chat.plain.run.agent_zero.is_none();
+        if demo && self.display.face.is_none() && self.chat.plain.session().totals().turns == 1 {
+            let name = self.chat.cx.profile.name;
+            let words = format!(
+                "That was a script. Look around: `/diff`, `/undo`, Ctrl-O, `/`. With a key in ANTHROPIC_API_KEY, or after `{name} auth login`, \
+                 `{name}` opens this chat with a real model; Ctrl-D leaves."
+            );
+            self.say(NoticeLevel::Info, &words);
         }
     }
 

@@ -331,6 +331,12 @@ fn calls_that_did_not_run() {
         ..finished(Some(ToolKind::Bash), ToolOutput::failure(ToolCode::PermissionDenied, "no"), 0)
     });
     insta::assert_snapshot!(drawn(&denied, 60), @"⊘ $ rm -rf build: you said no                             #7");
+    let mut why =
+        ToolCell::new(&requested("bash", Some(ToolKind::Bash), r#"{"command":"make"}"#, Vec::new()));
+    why.because("use\n\tninja");
+    why.resolved(&Decision::new(Verdict::Deny, Class::Shell, "you said so"), DecidedBy::User);
+    why.finished(&finished(Some(ToolKind::Bash), ToolOutput::failure(ToolCode::PermissionDenied, "no"), 0));
+    assert!(drawn(&why, 60).starts_with("⊘ $ make: you said no: use ninja "), "{}", drawn(&why, 60));
     let stopped = cell(
         ToolKind::Fetch,
         r#"{"url":"http://x"}"#,
@@ -441,6 +447,40 @@ fn each_kind_in_each_end() {
         }
     }
     insta::assert_snapshot!("each_kind_in_each_end", table);
+}
+
+/// CMP-2: a prompt with a long paste shows both its ends, so that what is said of the paste is in sight, on whichever side of it.
+#[test]
+fn a_long_prompt_shows_both_ends() {
+    let paste: String = (1..=200).map(|line| format!("line {line}\n")).collect();
+    let shown = |text: &str| -> Vec<String> {
+        UserCell::new(text).rows(60, &CX).iter().map(|row| row.text().trim_end().to_owned()).collect()
+    };
+    let rows = shown(&format!("why does\n{paste}fail?"));
+    assert_eq!(
+        rows,
+        [
+            "› why does",
+            "  line 1",
+            "  line 2",
+            "  line 3",
+            "  line 4",
+            "  line 5",
+            "  line 6",
+            "  … 202 lines in all · Ctrl-O opens",
+            "  line 198",
+            "  line 199",
+            "  line 200",
+            "  fail?"
+        ]
+    );
+    // One line that is wrapped into many rows has both ends, too.
+    let long = format!("{}end", "word ".repeat(400));
+    let rows = shown(&long);
+    assert_eq!((rows.len(), rows[7].as_str()), (12, "  … 1 line in all · Ctrl-O opens"));
+    assert!(rows[11].ends_with("word end"), "{rows:?}");
+    assert_eq!(shown(&"x\n".repeat(12)).len(), 12);
+    assert_eq!(shown(&"x\n".repeat(13)).len(), 12);
 }
 
 /// TRN-3: ten megabytes of output take a bounded place, and drawing them a bounded time.

@@ -33,8 +33,9 @@ pub struct ToolCell {
     arguments: Arguments,
     /// The server and the tool, for a tool of an MCP server.
     remote: Option<(String, String)>,
-    /// Why it may not run.
+    /// Why it may not run, and what the user says to that.
     refused: Option<String>,
+    because: Option<String>,
     live: Output,
     progress: Progress,
     done: Option<Done>,
@@ -73,6 +74,7 @@ impl ToolCell {
             arguments: Arguments::of(&requested.call.input),
             remote,
             refused: None,
+            because: None,
             live: Output::default(),
             progress: Progress::default(),
             done: None,
@@ -93,11 +95,19 @@ impl ToolCell {
     pub fn resolved(&mut self, decision: &Decision, by: DecidedBy) {
         if decision.verdict == Verdict::Deny {
             self.refused = Some(match by {
-                DecidedBy::User => "you said no".to_owned(),
+                DecidedBy::User => match &self.because {
+                    Some(why) => format!("you said no: {why}"),
+                    None => "you said no".to_owned(),
+                },
                 DecidedBy::Policy => decision.reason.clone(),
                 DecidedBy::Cancelled => "stopped before an answer".to_owned(),
             });
         }
+    }
+
+    /// Takes the words with which the user says no to the call.
+    pub fn because(&mut self, why: &str) {
+        self.because = Some(expand_tabs(why, TAB).split_whitespace().collect::<Vec<_>>().join(" "));
     }
 
     /// Takes output of the running call.

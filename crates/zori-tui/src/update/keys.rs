@@ -33,6 +33,7 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
     }
     state.keys.burst = if fast { state.keys.burst + 1 } else { 1 };
     state.keys.last = Some(state.now);
+    state.given_back = false;
     state.hint = None;
     let alone = state.options.keymap.find(&[key]);
     if !matches!(alone, Bound::Action(Action::Interrupt | Action::EndOfInput)) {
@@ -77,7 +78,7 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
         return;
     }
     let chord = std::mem::take(&mut state.keys.chord);
-    let escaped = state.keys.escaped.take();
+    let before = Before { escaped: state.keys.escaped.take(), moved: state.queue.moving.take() };
     if chord.len() == 1 && state.search.is_some() && search_key(state, key, bound) {
         return;
     }
@@ -87,7 +88,7 @@ pub(super) fn key(state: &mut State, key: Key, effects: &mut Vec<Effect>) {
             if !matches!(action, Action::NewLine | Action::Submit | Action::Tab) {
                 end_burst(state);
             }
-            act(state, action, escaped, effects);
+            act(state, action, &before, effects);
         }
         // A chord that means nothing is not typed; a character without modifiers is.
         Bound::Nothing | Bound::Prefix => {
@@ -123,6 +124,7 @@ fn asks_for_keys(state: &mut State, key: Key, fast: bool) -> bool {
 /// Takes pasted text, which answers nothing and sends nothing.
 pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     state.keys.last = Some(state.now);
+    state.given_back = false;
     state.leaving = None;
     state.abandoned = false;
     state.shortcuts = false;
@@ -199,7 +201,15 @@ pub(super) fn edited(state: &mut State, effects: &mut Vec<Effect>) {
     complete::refresh(state, effects);
 }
 
-fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
+/// What the key before this one began.
+struct Before {
+    /// When it was Esc on nothing.
+    escaped: Option<Duration>,
+    /// The queued message that it moved.
+    moved: Option<usize>,
+}
+
+fn act(state: &mut State, action: Action, before: &Before, effects: &mut Vec<Effect>) {
     // What is hidden goes nowhere else.
     if matches!(action, Action::SearchHistory | Action::Editor) && state.hides_typing() {
         return;
@@ -233,7 +243,7 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
             true => queue::steer(state, effects),
             false => submit(state, effects),
         },
-        Action::Escape => escape(state, escaped, effects),
+        Action::Escape => escape(state, before.escaped, effects),
         Action::Interrupt => leave::interrupt(state, effects),
         Action::EndOfInput => leave::end_of_input(state, effects),
         Action::NextMode => next_mode(state, effects),
@@ -254,8 +264,8 @@ fn act(state: &mut State, action: Action, escaped: Option<Duration>, effects: &m
         Action::PickModel => choose(state, "/model", effects),
         Action::PickEffort => choose(state, "/effort", effects),
         Action::Help => super::screen_command::help(state),
-        Action::QueueUp => queue::reorder(state, -1),
-        Action::QueueDown => queue::reorder(state, 1),
+        Action::QueueUp => queue::reorder(state, before.moved, -1),
+        Action::QueueDown => queue::reorder(state, before.moved, 1),
         Action::Up | Action::Down => vertical(state, action == Action::Up, width, effects),
         Action::Left => buffer.move_to(buffer.before(at)),
         Action::Right => buffer.move_to(buffer.behind(at)),
@@ -370,7 +380,7 @@ fn another_line(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 fn escape(state: &mut State, escaped: Option<Duration>, effects: &mut Vec<Effect>) {
-    if state.completion.take().is_some() {
+    if close_list(state) {
         return;
     }
     let secret = state.hides_typing();
@@ -419,16 +429,35 @@ pub(super) fn choose(state: &mut State, command: &str, effects: &mut Vec<Effect>
         return;
     }
     if state.options.commands.iter().any(|known| known.name == command) {
-        if !state.composer.is_empty() {
-            let draft = state.composer.buffer.text();
-            state.composer.history.put_away(&draft);
+        if state.put_by.is_some() {
+            // Another list was open; what was typed for that is an older message.
+            clear_list(state);
         }
+        state.put_by();
         state.composer.set(&format!("{command} "));
         complete::refresh(state, effects);
         if let Some(list) = &mut state.completion {
             list.by_command = true;
         }
     }
+}
+
+/// Closes the list that is open; returns whether one was. Where a key or a command opened it, what was being typed before is back with that.
+pub(super) fn close_list(state: &mut State) -> bool {
+    let open = state.completion.take().is_some();
+    if open && state.put_by.is_some() && state.confirm.is_none() {
+        clear_list(state);
+    }
+    open
+}
+
+/// Takes what stands in the composer for a list away; words that were typed for it are an older message then.
+fn clear_list(state: &mut State) {
+    let text = state.composer.buffer.text();
+    if text.trim().contains(char::is_whitespace) || !text.starts_with('/') {
+        state.composer.history.put_away(text.trim());
+    }
+    state.composer.buffer.clear();
 }
 
 fn vertical(state: &mut State, up: bool, width: usize, effects: &mut Vec<Effect>) {

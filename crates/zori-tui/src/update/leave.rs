@@ -22,7 +22,7 @@ pub(super) fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
         super::question::drop_where(state, |_| true);
         return stop(state, effects);
     }
-    if state.completion.take().is_some() || state.pager.take().is_some() {
+    if super::keys::close_list(state) || state.pager.take().is_some() {
         return;
     }
     if state.composer.is_empty() && super::confirm::refuse(state, effects) {

@@ -287,5 +287,8 @@ pub(super) fn answer_in_words(state: &mut State, effects: &mut Vec<Effect>) {
         };
     }
     let reason = (!reason.is_empty()).then_some(reason);
+    if let (Some(asked), Some(why)) = (state.questions.front(), &reason) {
+        state.transcript.because(&asked.call, why);
+    }
     answer(state, Approval::Reject { reason }, effects);
 }

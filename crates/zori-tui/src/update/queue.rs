@@ -123,15 +123,13 @@ pub(super) fn edit_newest(state: &mut State) {
     }
 }
 
-/// Moves the newest message.
-pub(super) fn reorder(state: &mut State, by: isize) {
-    if state.queue.items.len() < 2 {
-        return;
-    }
-    match by {
-        ..0 => state.queue.items.rotate_right(1),
-        _ => state.queue.items.rotate_left(1),
-    }
+/// Moves the newest message, or the one that the key before this moved, by one place.
+pub(super) fn reorder(state: &mut State, moved: Option<usize>, by: isize) {
+    let Some(last) = state.queue.items.len().checked_sub(1) else { return };
+    let at = moved.unwrap_or(last).min(last);
+    let to = at.saturating_add_signed(by).min(last);
+    state.queue.items.swap(at, to);
+    state.queue.moving = Some(to);
 }
 
 /// The turn is over: the next message goes out, unless they are held.

@@ -2,7 +2,7 @@
 
 use super::{Effect, question};
 use crate::commands::{CommandInfo, ScreenCommand, unquoted};
-use crate::keymap::{Action, Bound};
+use crate::keymap::{Action, Bound, Keymap};
 use crate::keys::{Key, KeyCode};
 use crate::pager::{Pager, PagerEnd};
 use crate::row::{Row, Span};
@@ -207,18 +207,39 @@ fn keys(state: &mut State, wanted: &str) {
             },
         };
     }
-    let keymap = &state.options.keymap;
-    let rows = Action::ALL.iter().map(|action| {
-        let keys = format!("  {}", keymap.keys_of(*action).join(", "));
-        let gap = " ".repeat(32usize.saturating_sub(keys.chars().count()).max(1));
-        Row::empty()
-            .with(keys)
-            .with(gap)
-            .with(Span::new(action.about()).muted())
-            .with(Span::new(format!("  {}", action.name())).muted())
-    });
-    let rows = rows.collect();
+    let rows = key_rows(&state.options.keymap, usize::from(state.size.width()));
     state.transcript.rows(rows);
+}
+
+/// Lists what keys do: the keys, what comes of them, and what the action is called. Where there is no room for columns each hangs below its keys.
+fn key_rows(keymap: &Keymap, width: usize) -> Vec<Row> {
+    let lines: Vec<(String, Action)> =
+        Action::ALL.iter().map(|action| (keymap.keys_of(*action).join(", "), *action)).collect();
+    let keys = lines.iter().map(|(keys, _)| wrap::width(keys)).max().unwrap_or(0) + 4;
+    let about = Action::ALL.iter().map(|action| wrap::width(action.about())).max().unwrap_or(0) + 2;
+    let name = Action::ALL.iter().map(|action| wrap::width(action.name())).max().unwrap_or(0);
+    let padded =
+        |text: &str, to: usize| format!("{text}{}", " ".repeat(to.saturating_sub(wrap::width(text))));
+    let mut rows = Vec::new();
+    for (names, action) in lines {
+        let first = Row::empty().with(padded(&format!("  {names}"), keys));
+        let (mut words, mut rest) = (format!("{}  {}", action.about(), action.name()), " ".repeat(keys));
+        if keys + about + name <= width {
+            words = format!("{}{}", padded(action.about(), about), action.name());
+        } else if width < 60 {
+            rest.truncate(4);
+        }
+        let (words, rest) = (Span::new(words).muted(), Row::empty().with(rest));
+        match width < 60 {
+            true => {
+                let names = [Span::new(names)];
+                rows.extend(wrap::wrap_hanging(&names, width, &Row::empty().with("  "), &rest));
+                rows.extend(wrap::wrap_hanging(&[words], width, &rest, &rest));
+            }
+            false => rows.extend(wrap::wrap_hanging(&[words], width, &first, &rest)),
+        }
+    }
+    rows
 }
 
 /// Returns the cell that `/show` names, and the file that has all of what it printed, if there is one (TRN-3).
@@ -250,7 +271,7 @@ pub(super) fn pager_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) 
         PagerEnd::Rerun(number) => {
             state.pager = None;
             match state.turn.is_some() {
-                true => say(state, "A turn is running; `/rerun` waits for its end."),
+                true => super::wait_in_queue(state, format!("/rerun {number}").into()),
                 false => rerun(state, &number.to_string(), effects),
             }
         }

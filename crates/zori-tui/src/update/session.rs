@@ -247,6 +247,7 @@ fn give_back(state: &mut State, turn: &Turn) {
         for image in prompt.images.clone() {
             state.composer.attach(image);
         }
+        state.given_back = true;
     }
 }
 

@@ -655,6 +655,7 @@ fn no_key_is_lost() {
                         }
                     }
                 }
+                11 => _ = stage.key_now("alt+m"),
                 _ => {
                     // Within the guard of any question; each is there once.
                     stage.now += Duration::from_millis(next(60));
@@ -671,6 +672,7 @@ fn no_key_is_lost() {
         for effect in stage.effects() {
             match effect {
                 Effect::Prompt(prompt) => kept.push_str(&prompt.text),
+                Effect::Command(line) => kept.push_str(&line),
                 Effect::Input(Input::Steer(text)) => kept.push_str(&text),
                 Effect::Input(Input::Approve { answer: Approval::Reject { reason }, .. }) => {
                     kept.push_str(&reason.unwrap_or_default());
@@ -684,6 +686,7 @@ fn no_key_is_lost() {
         let state = &stage.state;
         kept.extend(state.queue.items.iter().map(|prompt| prompt.text.as_str()));
         kept.extend(state.questions.iter().filter_map(|asked| asked.because.as_deref()));
+        kept.extend(state.put_by.iter().map(|buffer| buffer.text()));
         kept.extend(state.composer.history.search(""));
         kept.push_str(state.composer.history.draft());
         for c in typed.chars() {

@@ -6,6 +6,7 @@ mod key_states;
 mod pager;
 mod panel;
 mod plain;
+mod put_by;
 mod resize;
 mod screens;
 mod stage;

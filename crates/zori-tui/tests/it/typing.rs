@@ -137,7 +137,7 @@ fn a_secret_is_neither_shown_nor_kept() {
     ? the model asks
       API key?
       your answer? Enter says it, Esc goes back
-    ✷ Asking you · Esc: no
+    ✷ Asking you · Esc goes back
     w •••••••
       opus-5-5 · YOLO · 21% of 200k · $0.13 · cache 91% · main · ~/proj
     ");

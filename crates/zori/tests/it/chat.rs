@@ -252,6 +252,7 @@ fn slash_commands() {
     Cost:         $0.000070
     you> /help
     Session
+      /help                 Show these commands
       /exit                 Leave the chat (also :q, Ctrl-D)
       /new [TITLE]          Start a new session
       /clear                Clear the screen and start a new session
@@ -264,7 +265,6 @@ fn slash_commands() {
       /loop [PROMPT]        Ask after every turn whether to continue
       /export [FILE]        Write this conversation to a file: .md, .json or .html
       /demo                 Watch a scripted model at work; needs no key
-      /help                 Show these commands
       /history              Show all of this conversation
       /btw QUESTION         Ask beside the conversation
     Look
@@ -308,6 +308,10 @@ fn slash_commands() {
                             an Agent Zero server is sent
       /context [show]       Show how much of the model's window is used, and by
                             what; show: the workspace as text
+      /memory [WORDS]       Find what was said in earlier sessions of this project;
+                            without words: list it
+      /graph [NAME]         Show what is known of things in this project, and what
+                            sessions were about
       /ml [TEXT]            Write several lines; an empty one sends them
     Planning
       /plan [GOAL]          Have the model propose steps, and carry them out; also
@@ -319,6 +323,8 @@ fn slash_commands() {
       /skills               List the skills and the custom commands
       /skill NAME [TASK]    Have the model follow a skill
       /hooks                List the programs that are told what happens
+      /index [WORDS]        Find code in the project's index, `build` or `clear`
+                            it; without words: how much is indexed
       /editor               Write the next prompt in $VISUAL or $EDITOR
     Debugging
       /status               Show model, session, root, sandbox and usage
@@ -329,13 +335,6 @@ fn slash_commands() {
       /feedback             Put together a folder that helps to understand a
                             problem; nothing is sent
       /cost                 Show tokens, cache hits and money of this session
-    Memory
-      /memory [WORDS]       Find what was said in earlier sessions of this project;
-                            without words: list it
-      /graph [NAME]         Show what is known of things in this project, and what
-                            sessions were about
-      /index [WORDS]        Find code in the project's index, `build` or `clear`
-                            it; without words: how much is indexed
     Alt-Enter or Ctrl-J starts another line; @ completes files; /keys lists keys
     you> /hlep me
     Unknown command /hlep; did you mean /help? (/help shows them all)

@@ -128,6 +128,7 @@ fn what_it_changed_is_undone() {
     let world = world();
     let mut person = Person::before(world.screen(&["demo"], SIZE), SIZE);
     person.sees("All four cases pass").sees("1 file +5 -3 · /diff /undo");
+    person.sees("`zori` opens this chat with a real model; Ctrl-D leaves.");
     person.says("/diff").sees("+    echo FizzBuzz");
     person.says("/undo").sees("Go ahead? [y/N]").pauses(1300).keys("y");
     person.sees("Put back 1 file to before turn 1: fizz.sh");
@@ -144,6 +145,7 @@ fn what_it_changed_is_undone() {
     assert_eq!(status.code(), Some(0), "{drawn}");
     // Nothing can be gone on with, and nobody is told so.
     assert!(!drawn.contains("zori -c"), "{drawn}");
+    assert!(drawn.ends_with("export ANTHROPIC_API_KEY=...\r\n    zori\r\n"), "{drawn:?}");
     assert_eq!(left_behind(&world), [""; 0]);
     assert!(!world.base().exists());
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::json;
 use zori_testkit::anthropic::{self, Message};
 use zori_testkit::env::TestEnv;
-use zori_testkit::pty::Pty;
+use zori_testkit::pty::{Pty, Size};
 use zori_testkit::reply::Reply;
 use zori_testkit::wait;
 
@@ -67,7 +67,19 @@ fn cells(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Test row 13 of the contract: the same conversation has the same cells, line by line and on the screen.
+/// The rows of cells in a panel: beside them are cards, below them the feed. Columns are as wide as there is room.
+fn cells_of_panel(screen: &str) -> Vec<String> {
+    let chat = screen.lines().map(|line| line.split('│').next().unwrap_or_default().trim());
+    let rows =
+        chat.skip_while(|line| !line.ends_with("fix it")).skip(1).take_while(|line| *line != "LIVE FEED");
+    told(&rows.collect::<Vec<_>>().join("\n")).lines().filter(|line| !line.is_empty()).map(words).collect()
+}
+
+fn words(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Test row 13 of the contract: the same conversation has the same cells, line by line, on the screen and in the panel.
 #[test]
 fn the_cells_of_the_screen() {
     let (world, _model) = world_of(work());
@@ -83,6 +95,14 @@ fn the_cells_of_the_screen() {
     assert!(status.success(), "{drawn}");
     assert_eq!(cells(&told(&drawn)), on_screen);
     assert_eq!(on_screen.len(), 18, "{on_screen:#?}");
+    let (world, _model) = world_of(work());
+    let size = Size { rows: 60, cols: 120 };
+    let mut person = Person::before(world.screen(&["tui", "--no-save"], size), size);
+    person.says("fix it").sees("return the sum").sees("1 file").sees("waiting  NO");
+    let in_panel = cells_of_panel(&person.screen());
+    assert_eq!(in_panel, on_screen.iter().map(|row| words(row)).collect::<Vec<_>>());
+    person.keys("\x1b[21~");
+    assert!(person.ends().0.success());
 }
 
 /// The whole of it on a terminal that can do nothing: no escape sequence, status in words when it changes, and the commands about cells.

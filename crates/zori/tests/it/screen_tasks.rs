@@ -477,6 +477,15 @@ fn leave_with_a_draft_and_find_it_again() {
     person.sees("› half a thought");
 }
 
+/// Where there is no session to choose, the chat says so at once and is there for another.
+#[test]
+fn choose_a_session_where_there_is_none() {
+    let (world, _model) = with_model([anthropic::text("One.")]);
+    let mut person = Person::open(&world, &["--resume"]);
+    person.sees("No sessions found to resume").sees_no_more("› /resume");
+    person.says("first").sees("One.").leaves();
+}
+
 #[test]
 fn ctrl_c_twice_leaves() {
     let (world, _model) = with_model([anthropic::text("One.")]);
