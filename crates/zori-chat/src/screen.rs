@@ -7,6 +7,7 @@ mod asked_changes;
 mod commands;
 mod completions;
 mod display;
+mod drafts;
 mod errand;
 mod feed;
 mod feedback;

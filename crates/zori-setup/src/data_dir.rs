@@ -188,11 +188,6 @@ impl DataDir {
         self.dir.join("sessions")
     }
 
-    /// Returns the folder of what was being typed, by session.
-    pub fn drafts(&self) -> PathBuf {
-        self.dir.join("drafts")
-    }
-
     /// Returns the folder that `/feedback` puts its folders into.
     pub fn feedback(&self) -> PathBuf {
         self.dir.join("feedback")

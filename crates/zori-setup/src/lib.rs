@@ -21,6 +21,7 @@ pub mod credentials;
 pub mod data_dir;
 pub mod debug_dump;
 pub mod debug_log;
+pub mod drafts;
 pub mod environment;
 pub mod error;
 pub mod extensions;

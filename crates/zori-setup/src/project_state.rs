@@ -12,6 +12,7 @@ use zori_store::{SessionDir, project_dir};
 
 use crate::data_dir::DataDir;
 use crate::debug_dump;
+use crate::drafts::Drafts;
 use crate::memory;
 use crate::uses;
 
@@ -234,16 +235,21 @@ fn transcripts(folder: &Path, names: &[SessionId]) -> Vec<PathBuf> {
 
 /// Returns the drafts of sessions, and those that were typed in the project in a session that has no file (any more).
 fn drafts(data_dir: &DataDir, place: &MemoryPlace, names: &[SessionId]) -> Vec<PathBuf> {
+    let drafts = Drafts::of(data_dir.dir());
     let dir = SessionDir::new(place.sessions.clone());
-    let typed_in = |path: &Path| {
-        let draft: Value = serde_json::from_str(&fs::read_to_string(path).ok()?).ok()?;
-        Some(place.project_of(Path::new(draft["root"].as_str()?)) == place.project)
-    };
-    let is_of_project = |path: &PathBuf| {
+    let has_session = |path: &Path| {
         let id = path.file_stem().and_then(|name| SessionId::parse(name.to_str()?).ok());
-        id.is_some_and(|id| names.contains(&id) || !dir.file(&id).exists() && typed_in(path) == Some(true))
+        id.is_some_and(|id| names.contains(&id) || dir.file(&id).exists())
     };
-    children(&data_dir.drafts()).into_iter().filter(is_of_project).collect()
+    let mut others = drafts.all();
+    others.retain(|(path, draft)| {
+        let typed_in = draft.root.as_deref().map(|root| place.project_of(root));
+        typed_in.is_some_and(|project| project == place.project) && !has_session(path)
+    });
+    let mut found = existing(names.iter().map(|id| drafts.file(id.as_str())));
+    found.extend(others.into_iter().map(|(path, _)| path));
+    found.sort();
+    found
 }
 
 /// Returns whether `/feedback` wrote a folder in the project: it says so, or the session in it does.

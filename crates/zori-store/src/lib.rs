@@ -37,7 +37,7 @@ pub use dir::SessionDir;
 pub use error::StoreError;
 pub use list::SessionEntry;
 pub use load::{Damage, DamagedLine, LoadedSession, Records};
-pub use lock::SessionLock;
+pub use lock::{SessionLock, is_dead};
 pub use overview::{SessionOverview, title};
 pub use project::{project_dir, project_root};
 pub use record::{Meta, Record, RecordKind, ReplyEnd};

@@ -139,7 +139,7 @@ const NAMELESS_TRIES: u32 = 30;
 const DEAD_HOLDER_WAIT: Duration = Duration::from_millis(10);
 
 /// Returns whether a process has ended, reaped or not, or has begun to, as far as the system tells.
-pub(crate) fn is_dead(pid: u32) -> bool {
+pub fn is_dead(pid: u32) -> bool {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(stat) => {
             stat.rsplit_once(") ").is_some_and(|(_, rest)| is_over(rest))

@@ -1,7 +1,6 @@
 //! What the chat wants of the outside beside its session: files, the clipboard, an editor, the shell it came from.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +20,6 @@ use zori_redact::Redactor;
 use zori_tui::clean::CleanText;
 use zori_tui::completion::{Item, SESSIONS};
 use zori_tui::pager::LongText;
-use zori_tui::state::Draft;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
 use super::aside::{Beside, RECAP};
@@ -41,8 +39,8 @@ use crate::recap;
 use zori_setup::asking::explanation;
 use zori_setup::beside::{Asking, SideAnswer};
 use zori_setup::config::{added_rule, set_key};
+use zori_setup::drafts::Drafts;
 use zori_setup::environment::Environment;
-use zori_setup::private_file;
 
 /// A report on its way.
 pub type Reporting = Pin<Box<dyn Future<Output = Reported>>>;
@@ -85,7 +83,7 @@ pub struct Outside {
     pub env: Environment,
     pub root: PathBuf,
     /// Where drafts are kept; `None` where nothing is saved.
-    pub drafts: Option<PathBuf>,
+    pub drafts: Option<Drafts>,
     /// The session whose draft it is.
     pub session: String,
     /// Takes secrets out of what is shown.
@@ -493,35 +491,6 @@ impl Outside {
         };
         display.state.transcript.notice(NoticeLevel::Info, &words);
         display.touch();
-    }
-
-    /// Keeps what is typed, so that it is there after the program was killed (CMP-10).
-    pub(super) fn keep(&self, draft: &Draft) {
-        let Some(file) = self.draft_file() else { return };
-        if draft == &Draft::default() {
-            let _ = fs::remove_file(file);
-            return;
-        }
-        // A session that never begins has no file that says where it was.
-        let root = self.root.to_string_lossy();
-        let value = serde_json::json!({ "draft": draft.text, "queue": draft.queue, "root": root });
-        // A draft that cannot be kept is no reason to disturb whoever types it.
-        let _ = private_file::write(&file, value.to_string().as_bytes());
-    }
-
-    /// Reads what was kept.
-    pub fn kept(&self) -> Draft {
-        let Some(text) = self.draft_file().and_then(|file| fs::read_to_string(file).ok()) else {
-            return Draft::default();
-        };
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-        let queue = value["queue"].as_array().map(|items| items.iter().filter_map(text).collect());
-        Draft { text: text(&value["draft"]).unwrap_or_default(), queue: queue.unwrap_or_default() }
-    }
-
-    fn draft_file(&self) -> Option<PathBuf> {
-        Some(self.drafts.as_ref()?.join(format!("{}.json", self.session)))
     }
 
     fn remember(&self, display: &mut Display, rules: &[String]) {

@@ -82,8 +82,10 @@ pub fn run(
         screen.recall(false);
     }
     screen.restore_draft(resumed);
-    if let Some(text) = prompt {
-        screen.outside.later.push_back(Effect::Prompt(text.into()));
+    match prompt {
+        Some(text) => screen.outside.later.push_back(Effect::Prompt(text.into())),
+        None if !resumed => screen.take_over_draft(),
+        None => {}
     }
     let (asks, requests) = unbounded_channel();
     let mut panel = PanelLoop {

@@ -1,17 +1,15 @@
-//! A conversation that goes on: its last turns as cells (TRN-7), and what was being typed (CMP-10).
+//! A conversation that goes on: its last turns as cells (TRN-7).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use zori_core::event::{NoticeLevel, ToolFinished, ToolRequested};
 use zori_core::ids::CallId;
-use zori_core::input::Prompt;
 use zori_core::message::{Block, Message, Role, ToolResult};
 use zori_core::tool::{ProcessEnd, ToolCode, ToolFailure, ToolOutput};
 use zori_host::Session;
 use zori_redact::Redactor;
 use zori_tui::cells::ToolCell;
-use zori_tui::state::Draft;
 use zori_tui::transcript::Transcript;
 
 use super::Screen;
@@ -28,24 +26,6 @@ impl Screen<'_, '_> {
         let title = &mut self.display.state.facts.title;
         *title = title.take().or_else(|| self.outside.sessions.title(&self.outside.session));
         self.display.touch();
-    }
-
-    /// Brings back what was being typed when the session was last left.
-    pub(super) fn restore_draft(&mut self, resumed: bool) {
-        let draft = self.outside.kept();
-        if !resumed || draft == Draft::default() {
-            return;
-        }
-        self.display.state.draft.kept = draft.clone();
-        self.take_draft(draft);
-        self.say(NoticeLevel::Info, "What was being typed is back.");
-    }
-
-    pub(super) fn take_draft(&mut self, draft: Draft) {
-        self.display.state.composer.set(&draft.text);
-        self.display.state.queue.items = draft.queue.iter().map(|text| Prompt::from(text.as_str())).collect();
-        self.display.state.queue.held = !draft.queue.is_empty();
-        self.display.state.queue.behind_failed = None;
     }
 }
 

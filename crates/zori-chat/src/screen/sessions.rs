@@ -110,6 +110,11 @@ impl Sessions {
         }
     }
 
+    /// Returns whether something of a session is kept.
+    pub fn has(&self, id: &str) -> bool {
+        self.named(id).is_ok_and(|(dir, id)| dir.file(&id).exists())
+    }
+
     /// Returns the title of a session that is kept.
     pub fn title(&self, id: &str) -> Option<String> {
         let (dir, id) = self.named(id).ok()?;

@@ -37,6 +37,7 @@ use zori_setup::agent_cx::AgentCx;
 use zori_setup::agent_zero::project;
 use zori_setup::args::{LowArgs, OverlayArgs};
 use zori_setup::config::Config;
+use zori_setup::drafts::Drafts;
 use zori_setup::environment::Environment;
 use zori_setup::settings::{RunSettings, missing_key};
 use zori_setup::signals::{ScreenGuard, Signals};
@@ -80,6 +81,10 @@ pub fn run(
     match opening {
         Opening::Again(again) => {
             screen.take_draft(again.draft);
+            if let Some(drafts) = &screen.outside.drafts {
+                // They were kept for the chat that goes on here.
+                drafts.forget_others(&screen.outside.session);
+            }
             screen.display.state.abandoned = again.abandoned;
             if !again.words.is_empty() {
                 screen.say(NoticeLevel::Info, &again.words);
@@ -90,6 +95,7 @@ pub fn run(
             match opening {
                 Opening::Prompt(text) => screen.outside.later.push_back(Effect::Prompt(text.into())),
                 Opening::Choose(command) => screen.display.take(Msg::Choose(command)),
+                Opening::Empty if !resumed => screen.take_over_draft(),
                 Opening::Empty | Opening::Again(_) => {}
             }
         }
@@ -219,7 +225,7 @@ impl ChatParts {
             env: env.clone(),
             files: Files::new(&root),
             root,
-            drafts: base.as_ref().map(|base| base.join("drafts")),
+            drafts: base.as_deref().map(Drafts::of),
             session: plain.session().id().to_string(),
             redactor,
             rules: plain.run.rules_file.clone(),

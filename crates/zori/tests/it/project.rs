@@ -123,7 +123,12 @@ pub fn purge(world: &TestEnv, root: &Path, args: &[&str], stdin: &str) -> Comman
 
 #[test]
 fn a_dry_run_changes_no_byte_and_says_what_a_purge_deletes() {
-    let (world, mine, _) = two_projects();
+    let (world, mine, other) = two_projects();
+    // Nothing was said yet where these were typed.
+    for (name, root) in [("fresh", &mine), ("elsewhere", &other)] {
+        let draft = json!({"draft": "x", "queue": [], "root": root, "process": 1});
+        world.write(world.base().join("drafts").join(format!("{name}.json")), draft.to_string());
+    }
     let before = (listing(world.base()), listing(&world.work()));
     let dry = purge(&world, &mine, &["--dry-run", "--include-debug", "--output", "json"], "");
     assert_eq!((listing(world.base()), listing(&world.work())), before);
@@ -134,9 +139,11 @@ fn a_dry_run_changes_no_byte_and_says_what_a_purge_deletes() {
     assert_eq!(counts(&done.success().stdout()), announced);
     assert_eq!(
         announced,
-        json!({"sessions": 1, "trashed_sessions": 1, "transcripts": 1, "drafts": 1, "recallable_messages": 2,
+        json!({"sessions": 1, "trashed_sessions": 1, "transcripts": 1, "drafts": 2, "recallable_messages": 2,
             "embeddings": 2, "indexed_code_files": 1, "checkpoint_files": 1, "project_files": 4, "audit_files": 1, "debug_dumps": 1})
     );
+    let left = |name: &str| world.base().join("drafts").join(format!("{name}.json")).exists();
+    assert_eq!((left("fresh"), left("elsewhere")), (false, true));
 }
 
 #[test]

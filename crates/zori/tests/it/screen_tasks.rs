@@ -477,6 +477,35 @@ fn leave_with_a_draft_and_find_it_again() {
     person.sees("› half a thought");
 }
 
+/// CMP-10: nothing was said yet, so that no session leads to the draft. The next chat of the folder has it, once the one it was typed in is gone.
+#[test]
+fn a_draft_before_the_first_prompt() {
+    for signal in [rustix::process::Signal::KILL, rustix::process::Signal::HUP] {
+        let (world, model) = with_model([anthropic::text("One.")]);
+        let kept = || std::fs::read_dir(world.base().join("drafts")).map_or(0, Iterator::count);
+        let mut person = Person::open(&world, &[]);
+        person.types("half a thought");
+        wait::until("the draft to be kept", || kept() == 1);
+        let mut beside = Person::open(&world, &[]);
+        beside.pauses(50);
+        assert!(!beside.screen().contains("half"), "it is being typed elsewhere: {}", beside.screen());
+        beside.keys("\x04");
+        beside.ends();
+        person.signal(signal);
+        drop(person);
+        let mut person = Person::open(&world, &[]);
+        person
+            .sees("What was being typed here before is back.")
+            .sees("› half a thought")
+            .pauses(50)
+            .keys("\r");
+        person.sees("One.");
+        assert_eq!(model.request(0).conversation(), "user: half a thought\n");
+        person.leaves();
+        assert_eq!(kept(), 0, "{signal:?}");
+    }
+}
+
 /// Where there is no session to choose, the chat says so at once and is there for another.
 #[test]
 fn choose_a_session_where_there_is_none() {

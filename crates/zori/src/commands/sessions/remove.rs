@@ -20,6 +20,7 @@ use super::ID;
 use crate::commands::{Context, example};
 use crate::gui;
 use zori_setup::app::App;
+use zori_setup::drafts::Drafts;
 use zori_setup::find_session::directory;
 
 const ID_ARG: Positional = Positional::required("ID", ID, "The sessions").many();
@@ -46,6 +47,7 @@ pub const COMMAND: Command<App> = Command {
         "results":{"type":"array","x-ordered":true,"items":{"type":"object","required":["id","ok","effect","status"]}},
         "audit":{"type":"object","required":["timestamp","operator","target","reversible"]}}}"#,
     declares: r#"{"filesystem_side_effects":[{"path":"$ZORI_HOME/sessions","type":"log"},
+        {"path":"$ZORI_HOME/drafts","type":"log"},
         {"path":"$ZORI_HOME/zori.db","type":"cache","clearable_with":"zori project purge"}]}"#,
     ..Command::new(&["sessions", "rm"], "Remove sessions for good", run)
 };
@@ -62,8 +64,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                 removed += 1;
                 let data_dir = cx.app.data_dir()?;
                 gui::forget(&data_dir.sessions(), &id);
-                // Where nothing was being typed there is nothing to remove.
-                let _ = fs::remove_file(data_dir.drafts().join(format!("{id}.json")));
+                Drafts::of(data_dir.dir()).forget(id.as_str());
                 json!({"id": text, "ok": true, "effect": "deleted", "status": "removed"})
             }
             Ok(false) => {
