@@ -77,6 +77,8 @@ struct Line<'a> {
     #[serde(borrow)]
     model: Option<Cow<'a, str>>,
     usage: Option<Tokens>,
+    #[serde(default)]
+    within_turn: bool,
 }
 
 /// The tokens of a reply.
@@ -181,6 +183,8 @@ fn look(path: &Path, id: &str, time: u64, len: u64) -> Option<Known> {
             }
             match (&*line.r#type, line.role.as_deref(), &line.text) {
                 ("meta", ..) => (known.root, known.branch) = (line.root, line.branch),
+                // Notes that went along with a prompt, and words into a turn.
+                ("message", Some("user"), _) if line.within_turn => {}
                 ("message", Some("user"), Some(text)) => {
                     known.messages += 1;
                     if known.title.is_empty() {
@@ -285,6 +289,15 @@ mod tests {
             .iter()
             .map(|s| format!("{}: {} ({}, {:?})", s.id, s.title, s.messages, s.last_prompt))
             .collect()
+    }
+
+    /// What goes along with a prompt, and what is said into a turn, is no prompt.
+    #[test]
+    fn notes_are_no_prompts() {
+        let dir = tempfile::tempdir().unwrap();
+        let note = said("user", "The user ran this command").replace("\"ts\"", "\"within_turn\":true,\"ts\"");
+        put(dir.path(), "a", &[META, &said("user", "hi"), &note, &said("assistant", "Hello.")].concat());
+        assert_eq!(seen(&SessionDir::new(dir.path())), ["a: hi (2, \"hi\")"]);
     }
 
     #[test]

@@ -2,8 +2,10 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use zori_core::cost::Spent;
+use zori_core::message::{Block, Message};
 use zori_core::text::counted;
 use zori_host::Session;
 use zori_policy::Mode;
@@ -44,9 +46,9 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
     if let Some((confinement, holding)) = prepared.host.confinement_of(settings.permission.policy.mode.mode) {
         parts.push(format!("sandbox: {}", confinement.status(holding)));
     }
-    match prepared.opened.history.len() {
-        0 => parts.extend(last_here(run, root, cx.profile.name)),
-        messages => parts.push(format!("{messages} messages loaded")),
+    match prepared.opened.history.is_empty() {
+        true => parts.extend(last_here(run, root, cx.profile.name)),
+        false => parts.push(format!("{} loaded", counted(said(&prepared.opened.history), "message"))),
     }
     parts.push("? keys".to_owned());
     let mut rows = vec![first];
@@ -125,8 +127,21 @@ pub fn farewell(session: &Session, spent: Spent, name: &str) -> String {
         Some(cost) => format!(" · ${}.{:02}", cost.0 / 1_000_000, cost.0 % 1_000_000 / 10_000),
         None => String::new(),
     };
-    let messages = zori_tui::cells::counted(session.messages().len(), "message", "messages");
+    let messages = zori_tui::cells::counted(said(session.messages()), "message", "messages");
     format!("{name} -c goes on · {messages}{cost}")
+}
+
+/// Returns how many messages a conversation has, as the list of sessions counts them: with words, by a person or the model. Calls and results are none.
+fn said(messages: &[Arc<Message>]) -> usize {
+    let words = |message: &&Arc<Message>| {
+        let result = message.blocks.iter().any(|block| matches!(block, Block::ToolResult(_)));
+        !result
+            && message
+                .blocks
+                .iter()
+                .any(|block| matches!(block, Block::Text(text) if !text.trim().is_empty()))
+    };
+    messages.iter().filter(words).count()
 }
 
 /// Returns a folder with `~` for the home directory.
