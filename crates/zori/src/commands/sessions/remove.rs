@@ -1,7 +1,5 @@
 //! `sessions rm`: removes sessions for good.
 
-use std::fs;
-
 use serde_json::{Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
