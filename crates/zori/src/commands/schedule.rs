@@ -153,6 +153,10 @@ fn wanted<'a>(cx: &Context<'_>, args: &'a Args) -> Result<NewJob<'a>, Failure> {
     if prompt.trim().is_empty() {
         return Err(Failure::new(&VALIDATION_ERROR, "`--prompt` is empty: say what the model is asked"));
     }
+    if prompt == "-" {
+        let message = "`--prompt -` is standard input, which a job has not: say what the model is asked";
+        return Err(Failure::new(&VALIDATION_ERROR, message));
+    }
     let (resolved, _) = settings::policy(cx.app, &LowArgs::new(args))?;
     let mode = resolved.policy.mode.mode.as_str();
     Ok(NewJob { name: args.text(&NAME).unwrap_or_default(), when, prompt, created_by: "user", mode })

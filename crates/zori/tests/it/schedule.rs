@@ -61,6 +61,13 @@ fn made_listed_and_removed() {
     Error: a job needs a time: `--cron LINE`, or `--at TIME`
     [exit status: 2]
     ");
+    for (prompt, answer) in [
+        ("-", "Error: `--prompt -` is standard input, which a job has not: say what the model is asked\n"),
+        (" ", "Error: `--prompt` is empty: say what the model is asked\n"),
+    ] {
+        let refused = world.run(&["schedule", "add", "what", "--cron", "0 9 * * *", "--prompt", prompt]);
+        assert_eq!((refused.stderr().as_str(), refused.code()), (answer, Some(2)));
+    }
     insta::assert_snapshot!(add("both", &["--cron", "0 9 * * *", "--at", "2999-01-31T09:30"]), @"
     ------- stderr -------
     Error: `--cron` and `--at` do not go together
