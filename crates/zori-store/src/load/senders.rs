@@ -7,9 +7,14 @@ use zori_core::message::{Block, Message, Role};
 
 use crate::record::{Record, RecordKind};
 
-/// The senders of the prompts of a file, in order: the N-th is that of turn N.
+/// The senders of the prompts of a file.
 #[derive(Default)]
-pub(super) struct Senders(Vec<Sender>);
+pub(super) struct Senders {
+    /// In order: the N-th is that of turn N.
+    sent: Vec<Sender>,
+    /// The turns that each undo took back, by their place.
+    undone: Vec<Vec<usize>>,
+}
 
 struct Sender {
     /// A hash of what was sent: a long session has many prompts, and this is all that is wanted of them.
@@ -23,11 +28,20 @@ impl Senders {
     pub(super) fn note(&mut self, record: &Record) {
         match &record.kind {
             RecordKind::Message { text, scheduled, .. } if record.begins_turn() => {
-                self.0.push(Sender { words: hash(text), job: scheduled.clone(), active: true });
+                self.sent.push(Sender { words: hash(text), job: scheduled.clone(), active: true });
             }
             RecordKind::Rewound { to_turn, what, redo, .. } if what != "files" => {
-                let later = self.0.iter_mut().skip(to_turn.saturating_sub(1) as usize);
-                later.for_each(|sender| sender.active = *redo);
+                // A redo brings back what its undo took, and no more.
+                let turns = match redo {
+                    true => self.undone.pop().unwrap_or_default(),
+                    false => {
+                        let later = (to_turn.saturating_sub(1) as usize)..self.sent.len();
+                        let gone: Vec<usize> = later.filter(|at| self.sent[*at].active).collect();
+                        self.undone.push(gone.clone());
+                        gone
+                    }
+                };
+                turns.into_iter().for_each(|at| self.sent[at].active = *redo);
             }
             _ => {}
         }
@@ -37,7 +51,7 @@ impl Senders {
     /// followed from the last one back: those that say the same are told apart by their place.
     pub(super) fn messages_of_jobs(&self, history: &[Arc<Message>]) -> Vec<(Arc<Message>, String)> {
         let mut found = Vec::new();
-        let mut left = &self.0[..];
+        let mut left = &self.sent[..];
         for message in history.iter().rev() {
             if left.iter().all(|sender| sender.job.is_none()) {
                 break;
@@ -98,6 +112,7 @@ mod tests {
         const SENT: &str = r#"{"type":"message","role":"user","text":"look","scheduled":"late"}"#;
         const OTHER: &str = r#"{"type":"message","role":"user","text":"and?"}"#;
         const BACK: &str = r#"{"type":"rewound","to_turn":2,"what":"chat"}"#;
+        const AGAIN: &str = r#"{"type":"rewound","to_turn":2,"what":"chat","redo":true}"#;
         let late = |places: &[usize]| places.iter().map(|at| (*at, "late".to_owned())).collect::<Vec<_>>();
         for (lines, history, sent) in [
             (&[SENT, TYPED][..], &["look", "look"][..], late(&[0])),
@@ -110,6 +125,9 @@ mod tests {
             (&[SENT, TYPED, BACK, OTHER], &["look", "and?"], late(&[0])),
             (&[SENT, OTHER, BACK, TYPED], &["look", "look"], late(&[0])),
             (&[TYPED, OTHER], &["look", "and?"], late(&[])),
+            // A redo brings back what the last undo took: what was said before another one is said by somebody else.
+            (&[TYPED, SENT, BACK, OTHER, BACK, AGAIN, TYPED], &["look", "and?", "look"], late(&[])),
+            (&[TYPED, SENT, BACK, AGAIN], &["look", "look"], late(&[1])),
         ] {
             assert_eq!(places(lines, history), sent, "{lines:?} {history:?}");
         }
