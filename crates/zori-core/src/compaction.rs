@@ -49,7 +49,7 @@ impl Compaction {
                 let what = if messages == 1 { "message" } else { "messages" };
                 format!("went back before the last {messages} {what}, {figures}")
             }
-            Compacted::Undone => format!("took the last compaction back, {figures}"),
+            Compacted::Undone => format!("put the conversation back as it was before, {figures}"),
         }
     }
 }

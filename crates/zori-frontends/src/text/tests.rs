@@ -351,6 +351,6 @@ fn another_view_is_one_line_each() {
          Context: left out 12 older tool outputs, about 161000 -> 98000 tokens\n\
          Context: summarised the 34 oldest messages, about 161000 -> 98000 tokens\n\
          Warning: the 34 oldest messages are left out without a summary, about 161000 -> 98000 tokens\n\
-         Context: took the last compaction back, about 161000 -> 98000 tokens\n",
+         Context: put the conversation back as it was before, about 161000 -> 98000 tokens\n",
     );
 }

@@ -74,7 +74,7 @@ pub fn compacted(compaction: &Compaction) -> String {
         Compacted::Rewound { messages } => {
             return format!("── went back by {}, {figures}", counted(messages, "message", "messages"));
         }
-        Compacted::Undone => return format!("── took the last compaction back, {figures}"),
+        Compacted::Undone => return format!("── put the conversation back as it was before, {figures}"),
     };
     format!("── {what}, {figures} · /compact undo")
 }

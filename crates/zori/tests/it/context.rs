@@ -183,7 +183,7 @@ fn by_hand_in_the_chat() {
     ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Two.
     you> /compact undo
-    ── took the last compaction back, 15 → 1.4k
+    ── put the conversation back as it was before, 15 → 1.4k
     you> three
     ✶ Waiting for claude-sonnet-5-5 · Ctrl-C stops
     Three.
