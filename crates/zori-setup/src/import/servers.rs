@@ -175,7 +175,7 @@ impl Described {
         }
         if literal::doubtful_in_address(url).is_some() {
             return Err(
-                "what its address ends in may be a secret; if it is none, `mcp add` adds it".to_owned()
+                "a long part of its address may be a secret; if it is none, `mcp add` adds it".to_owned()
             );
         }
         self.table.insert("url".to_owned(), json!(url));

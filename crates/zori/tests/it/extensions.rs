@@ -584,7 +584,7 @@ fn secrets_wherever_people_put_them() {
     Note: MCP server args3 of claude is left out: there is a secret in its command line; give it by a variable
     Note: MCP server args4 of claude is left out: there is a secret in its command line; give it by a variable
     Note: MCP server args5 of claude is left out: there is a secret in its command line; give it by a variable
-    Note: MCP server path of claude is left out: what its address ends in may be a secret; if it is none, `mcp add` adds it
+    Note: MCP server path of claude is left out: a long part of its address may be a secret; if it is none, `mcp add` adds it
     Note: rules of claude are left out that have a secret in them (4)
     Note: MCP server named-args of gemini is left out: its command line has variables in it; write them out
     [exit status: 0]

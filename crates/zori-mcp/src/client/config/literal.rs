@@ -89,7 +89,7 @@ pub fn in_text(text: &str) -> Vec<&str> {
 fn named<'a>(text: &'a str, at: usize, sign: &str) -> Option<&'a str> {
     let before = text[..at].trim_end().trim_end_matches(['"', '\'', '\\']);
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name = &before[before.rfind(|c| !is_name(c)).map_or(0, |at| at + 1)..];
+    let name = before.rsplit(|c: char| !is_name(c)).next().unwrap_or_default();
     let told = told_by(name);
     if told == Told::No {
         return None;
@@ -163,7 +163,7 @@ fn words_of(name: &str) -> Vec<String> {
 
 /// Returns whether a value is written out, and is no path, option, number or reference.
 fn is_literal(value: &str, told: Told) -> bool {
-    let refers = ["$", "<", "{", "%", "vault:", "-", "/", "./", "../", "~"];
+    let refers = ["<", "{", "%", "vault:", "./", "../", "~"];
     let inside = ["${", "{env:", "{file:", "://"];
     let word = ["true", "false", "none", "null"].contains(&value.to_ascii_lowercase().as_str());
     let number = value.len() < 8 && value.bytes().all(|b| b.is_ascii_digit());
@@ -171,6 +171,7 @@ fn is_literal(value: &str, told: Told) -> bool {
     let is_written = !word
         && !number
         && !file
+        && !is_elsewhere(value, told)
         && !refers.iter().any(|start| value.starts_with(start))
         && !inside.iter().any(|part| value.contains(part));
     match told {
@@ -178,6 +179,21 @@ fn is_literal(value: &str, told: Told) -> bool {
         Told::Surely => is_written && value.len() >= 4,
         Told::Perhaps => is_written && value.len() >= 12 && is_random(value),
         Told::No => false,
+    }
+}
+
+/// Returns whether a value is a variable, a path or an option by how it begins. Where a name surely tells of a secret, it may just begin so.
+fn is_elsewhere(value: &str, told: Told) -> bool {
+    let surely = told == Told::Surely;
+    match value.split_at_checked(1) {
+        Some(("$", name)) => {
+            let is_name = !name.starts_with(|c: char| c.is_ascii_digit())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            !surely || is_name
+        }
+        Some(("/", path)) => !surely || path.contains('/') || !is_random(path),
+        Some(("-", option)) => !surely || option.starts_with('-') || !is_random(option),
+        _ => false,
     }
 }
 
@@ -209,6 +225,9 @@ mod tests {
             &["x", "--config", r#"{"region":"eu","apiKey":"SECRET"}"#],
             &["x", "--config={\"password\": \"SECRET\"}"],
             &["x", "--token=SECRET"],
+            &["x", "--api-key", "/3Fab7SECRET9=="],
+            &["x", "--token", "-x1Y2zSECRET3"],
+            &["x", "--password", "$ecret-SECRET"],
             &["sh", "-c", "API_KEY=SECRET exec x"],
         ] {
             let found = in_words(words);
@@ -286,6 +305,17 @@ mod tests {
             ],
             &["x", "--header", "Authorization: Bearer ${TOKEN}", "--api-key", "${KEY}", "--token", "<token>"],
             &["npx", "mcp-remote@0.1.29", "https://auth.example:8443/realms/a1b2c3/mcp", "--auth:8080"],
+            &[
+                "x",
+                "-v",
+                "/home/jürgen:/data",
+                "größe=5",
+                "日本語: 1",
+                "--token",
+                "/run/secrets/a1b2c3",
+                "--password",
+                "$DB_PASS2",
+            ],
             &["x", "-v", "/home/me/.ssh/key:/key:ro", "monkey=abc123def456", "Bash(gh auth token:*)"],
         ] {
             assert_eq!(in_words(words), [""; 0], "{words:?}");
