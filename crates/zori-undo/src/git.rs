@@ -121,7 +121,9 @@ impl Bytes {
         if TRANSFORMS.iter().any(|word| text.contains(word)) {
             return Self::Others;
         }
-        let mut words = text.split_whitespace().map(|word| word.split('=').next().unwrap_or(word));
+        let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+        let mut words =
+            lines.flat_map(str::split_whitespace).map(|word| word.split('=').next().unwrap_or(word));
         match words.any(|word| matches!(word, "text" | "crlf" | "eol")) {
             true => Self::SameButLineEnds,
             false => Self::Same,

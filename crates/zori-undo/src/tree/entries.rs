@@ -67,12 +67,10 @@ impl Entries {
         let mut taken = Map::new();
         taken.extend(self.0.remove_entry(&*key(folder)));
         let begin = below(folder);
-        let mut rest = self.0.split_off(&*begin);
         // What comes behind all that is below it: a path goes on with a zero or with more.
-        let mut end = begin.into_vec();
+        let mut end = begin.to_vec();
         *end.last_mut().expect("it ends with a zero") = 1;
-        self.0.append(&mut rest.split_off(&*end));
-        taken.append(&mut rest);
+        taken.extend(self.0.extract_if(begin..end.into_boxed_slice(), |_, _| true));
         Self(taken)
     }
 
