@@ -82,8 +82,9 @@ impl Screen<'_, '_> {
         let demo = self.chat.args.is_none() && self.chat.plain.run.agent_zero.is_none();
         if demo && self.display.face.is_none() && self.chat.plain.session().totals().turns == 1 {
             let name = self.chat.cx.profile.name;
+            let back = if self.chat.plain.session().can_undo() { "`/diff`, `/undo`, " } else { "" };
             let words = format!(
-                "That was a script. Look around: `/diff`, `/undo`, Ctrl-O, `/`. With a key in ANTHROPIC_API_KEY, or after `{name} auth login`, \
+                "That was a script. Look around: {back}Ctrl-O, `/`. With a key in ANTHROPIC_API_KEY, or after `{name} auth login`, \
                  `{name}` opens this chat with a real model; Ctrl-D leaves."
             );
             self.say(NoticeLevel::Info, &words);

@@ -82,7 +82,9 @@ fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec
         QuestionKey::Once => answer(state, Approval::Allow, effects),
         QuestionKey::No => answer(state, Approval::Reject { reason: None }, effects),
         QuestionKey::Because => {
-            asked.because = Some(state.composer.buffer.text());
+            // What was put by for a list is what comes back behind the words.
+            let typed = state.composer.buffer.text();
+            asked.because = Some(state.put_by.take().map_or(typed, |draft| draft.text()));
             state.composer.buffer.clear();
         }
         QuestionKey::Explain => explain(state, effects),

@@ -138,6 +138,7 @@ pub(super) fn next(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if let Some(prompt) = state.queue.items.pop_front() {
+        state.queue.moving = state.queue.moving.and_then(|at| at.checked_sub(1));
         send(state, prompt, effects);
     }
 }

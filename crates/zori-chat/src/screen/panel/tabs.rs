@@ -5,6 +5,7 @@ use zori_contract::failure::Failure;
 use zori_core::event::NoticeLevel;
 use zori_host::{Answers, Which};
 use zori_tui::panel::TabSign;
+use zori_tui::state::Draft;
 use zori_tui::update::{Effect, Msg};
 
 use super::super::start::ChatParts;
@@ -114,6 +115,9 @@ impl PanelLoop<'_, '_> {
             Ok((mut parked, config)) => {
                 std::mem::swap(&mut parked.state.composer, &mut self.screen.display.state.composer);
                 parked.swap(&mut self.screen);
+                // What is being typed moves along; the session that was left keeps none (CMP-10).
+                parked.outside.keep(&Draft::default());
+                self.screen.display.state.draft.due = Some(self.screen.display.now());
                 parked.plain.close(self.screen.chat.cx.ui, Advice::default());
                 if self.on_screen == self.shown {
                     self.show(self.on_screen);
