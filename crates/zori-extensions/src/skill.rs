@@ -35,7 +35,6 @@ const KEYS: &[&str] = &[
     "agent",
     "arguments",
     "context",
-    "disallowed-tools",
     "effort",
     "hooks",
     "paths",

@@ -62,6 +62,12 @@ fn lines(undone: &Undone, root: &Path, dry_run: bool, by_force: &str) -> Vec<Str
                 "changed by others" => {
                     format!("Not covered: {count} file{plural} that somebody else changed meanwhile")
                 }
+                "cut-off command" => {
+                    "Not covered: zori was killed in a command; what that changed was not captured".to_owned()
+                }
+                "ignored folder" | "ignored file" => {
+                    format!("Not covered: {count} {}{plural} that went away", missed.what)
+                }
                 what => format!("Not covered: {count} {what}{plural}"),
             });
         }

@@ -426,7 +426,7 @@ fn nothing_to_put_back_and_something_to_say() {
     insta::assert_snapshot!(rest.join("\n"), @"
     No file went back to before turn 1.
     Not covered: 1 command may have changed files outside $WORK
-    Not covered: 1 ignored folder
+    Not covered: 1 ignored folder that went away
     The conversation went back to before turn 1.
     [exit status: 0]
     ");
