@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{Row, Transaction, params};
 
 use crate::error::IndexError;
 use crate::project_store::ProjectStore;
@@ -102,6 +102,24 @@ pub struct CodeProgress {
 }
 
 impl CodeStatus {
+    /// Counts the files of a reason and a language, and their bytes: those of a reason stand behind each other.
+    fn add(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let (reason, language, count, bytes): (Option<String>, String, u64, u64) =
+            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        match reason {
+            None => {
+                self.files += count;
+                self.bytes += bytes;
+                self.languages.push((language, count));
+            }
+            Some(reason) => match self.skipped.last_mut().filter(|(last, _)| *last == reason) {
+                Some((_, all)) => *all += count,
+                None => self.skipped.push((reason, count)),
+            },
+        }
+        Ok(())
+    }
+
     /// Returns how far it is.
     pub fn progress(&self) -> CodeProgress {
         CodeProgress { looked_at: self.looked_at(), found: self.found, is_whole: self.is_whole() }
@@ -126,7 +144,7 @@ impl ProjectStore {
         let mut rows = connection
             .prepare("SELECT path, size, mtime_ns, hash FROM code_files WHERE project_id = ?1")
             .map_err(&failed)?;
-        let row = |row: &rusqlite::Row<'_>| {
+        let row = |row: &Row<'_>| {
             Ok((row.get(0)?, KnownFile { size: row.get(1)?, mtime_ns: row.get(2)?, hash: row.get(3)? }))
         };
         rows.query_map([self.id], row).map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
@@ -169,7 +187,7 @@ impl ProjectStore {
     pub fn code_progress(&self) -> Result<CodeProgress, IndexError> {
         let query = "SELECT (SELECT count(*) FROM code_files WHERE project_id = ?1), p.found, p.finished_at IS NOT NULL
              FROM (SELECT 1) LEFT JOIN code_passes p ON p.project_id = ?1";
-        let progress = |row: &rusqlite::Row<'_>| {
+        let progress = |row: &Row<'_>| {
             let found = row.get::<_, Option<u64>>(1)?.unwrap_or_default();
             Ok(CodeProgress { looked_at: row.get(0)?, found, is_whole: row.get(2)? })
         };
@@ -182,11 +200,6 @@ impl ProjectStore {
         let connection = &self.database.connection;
         let number =
             |query: &str| connection.query_row(query, [self.id], |row| row.get::<_, u64>(0)).map_err(&failed);
-        let groups = |query: &str| -> Result<Vec<(String, u64)>, IndexError> {
-            let mut rows = connection.prepare_cached(query).map_err(&failed)?;
-            let rows = rows.query_map([self.id], |row| Ok((row.get(0)?, row.get(1)?))).map_err(&failed)?;
-            rows.collect::<Result<_, _>>().map_err(&failed)
-        };
         let pass = connection.query_row(
             "SELECT found, finished_at FROM code_passes WHERE project_id = ?1",
             [self.id],
@@ -197,27 +210,27 @@ impl ProjectStore {
             Err(rusqlite::Error::QueryReturnedNoRows) => (0, None),
             Err(error) => return Err(failed(error)),
         };
-        Ok(CodeStatus {
-            files: number("SELECT count(*) FROM code_files WHERE project_id = ?1 AND skipped IS NULL")?,
+        let mut status = CodeStatus {
             symbols: number("SELECT count(*) FROM code_symbols WHERE project_id = ?1")?,
             // By the index of a file's chunks: their texts are not looked at.
             chunks: number(
                 "SELECT count(*) FROM code_files f JOIN code_chunks c ON c.file_id = f.id WHERE f.project_id = ?1",
             )?,
-            bytes: number(
-                "SELECT coalesce(sum(size), 0) FROM code_files WHERE project_id = ?1 AND skipped IS NULL",
-            )?,
-            languages: groups(
-                "SELECT lang, count(*) FROM code_files WHERE project_id = ?1 AND skipped IS NULL
-                 GROUP BY lang ORDER BY count(*) DESC, lang",
-            )?,
-            skipped: groups(
-                "SELECT skipped, count(*) FROM code_files WHERE project_id = ?1 AND skipped IS NOT NULL
-                 GROUP BY skipped ORDER BY skipped",
-            )?,
             found,
             finished_at,
-        })
+            ..CodeStatus::default()
+        };
+        // Once through the files, which are many.
+        let query = "SELECT skipped, lang, count(*), sum(size) FROM code_files WHERE project_id = ?1
+                     GROUP BY skipped, lang ORDER BY skipped, lang";
+        let mut groups = connection.prepare_cached(query).map_err(&failed)?;
+        let mut rows = groups.query([self.id]).map_err(&failed)?;
+        while let Some(row) = rows.next().map_err(&failed)? {
+            status.add(row).map_err(&failed)?;
+        }
+        // Those of one size stay in the order of their names.
+        status.languages.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        Ok(status)
     }
 
     /// Deletes the index of the project; returns how many files it had.
