@@ -229,7 +229,7 @@ pub fn configured(
             let one: Map<String, Value> = [(name.clone(), value.clone())].into_iter().collect();
             if counting.contains(name) {
                 all.extend(config::read(&one, Source::Project, &variables).unwrap_or_default());
-            } else if let Ok(mut read) = config::read(&one, Source::Project, &Blind) {
+            } else if let Ok(mut read) = config::read(&one, Source::Project, &Blind { has_entries: false }) {
                 // Nothing of it is expanded before the question.
                 read.servers.iter_mut().for_each(|server| {
                     (server.enabled, server.broken) = (false, Some("the folder is not trusted".to_owned()));
@@ -243,8 +243,10 @@ pub fn configured(
     Ok(all)
 }
 
-/// Nothing can be referred to.
-struct Blind;
+/// Nothing can be referred to but, where they are taken to be there, entries of the vault: each is empty.
+struct Blind {
+    has_entries: bool,
+}
 
 impl Variables for Blind {
     fn variable(&self, _: &str) -> Option<String> {
@@ -260,39 +262,21 @@ impl Variables for Blind {
     }
 
     fn vault(&self, _: &str) -> Result<String, String> {
-        Err("the vault is not opened for it".to_owned())
-    }
-}
-
-/// Every entry of the vault is taken to be there, and nothing else can be referred to.
-struct Unopened;
-
-impl Variables for Unopened {
-    fn variable(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn withheld(&self, _: &str) -> bool {
-        true
-    }
-
-    fn hijacks(&self, name: &str) -> bool {
-        child_env::is_loader(name)
-    }
-
-    fn vault(&self, _: &str) -> Result<String, String> {
-        Ok(String::new())
+        match self.has_entries {
+            true => Ok(String::new()),
+            false => Err("the vault is not opened for it".to_owned()),
+        }
     }
 }
 
 /// Checks the table of the config. An error says what is wrong with it.
 pub fn check_table(servers: &Map<String, Value>) -> Result<Vec<String>, String> {
-    config::read(servers, Source::User, &Blind).map(|read| read.warnings)
+    config::read(servers, Source::User, &Blind { has_entries: false }).map(|read| read.warnings)
 }
 
 /// Says why a server cannot be added: it is none, or a secret stands in it.
 pub fn refusal(server: &Map<String, Value>) -> Option<String> {
-    match config::read(server, Source::User, &Unopened) {
+    match config::read(server, Source::User, &Blind { has_entries: true }) {
         Err(why) => Some(why),
         Ok(read) => read.servers.into_iter().find_map(|server| server.broken),
     }
