@@ -16,7 +16,9 @@ use zori_core::temp_name::{self, Candidate};
 
 mod entries;
 mod entry;
+mod run;
 mod sorting;
+mod varint;
 
 use self::entries::Entries;
 use self::entry::{Entry, StatKey, nanos};
@@ -168,7 +170,7 @@ impl Tree {
             if rescanned.as_ref().is_some_and(|done| path.starts_with(done)) {
                 continue;
             }
-            if self.skipped.get(&path).is_some_and(|skipped| !is_still(&path, skipped))
+            if self.skipped.get(&path).is_some_and(|skipped| !is_still(&path, &skipped))
                 && let Some(gone) = self.skipped.remove(&path)
             {
                 refreshed.count(&gone);
@@ -213,7 +215,7 @@ impl Tree {
         match (state, fs::symlink_metadata(path)) {
             (Some(state), Ok(meta)) if self.in_scope(path) => {
                 let entry = Entry { key: StatKey::of(&meta), state: state.clone(), racy: true };
-                self.known.insert(path, entry);
+                self.known.insert(path, &entry);
                 if state.is_dir()
                     && let Some(watch) = &mut self.watch
                 {
@@ -252,7 +254,7 @@ impl Tree {
         let meta = fs::symlink_metadata(path).ok();
         let is_dir = meta.as_ref().is_some_and(Metadata::is_dir);
         let old = self.known.get(path);
-        if let (Some(meta), Some(Entry { key, state: State::Dir { mode }, .. })) = (&meta, old)
+        if let (Some(meta), Some(Entry { key, state: State::Dir { mode }, .. })) = (&meta, &old)
             && is_dir
             && key.inode == meta.ino()
             && !another
@@ -265,20 +267,25 @@ impl Tree {
                 refreshed.sorted.changes.push(change);
             }
             let entry = Entry { key: StatKey::of(meta), state: now, racy: false };
-            self.known.insert(path, entry);
+            self.known.insert(path, &entry);
             return Ok(false);
         }
-        if !is_dir && old.is_none_or(|entry| !entry.state.is_dir()) {
-            let entry = match &meta {
-                Some(meta) => self.take(path, meta, old.cloned().as_ref(), taker)?,
+        if !is_dir && old.as_ref().is_none_or(|entry| !entry.state.is_dir()) {
+            if let Some(meta) = &meta
+                && meta.is_file()
+                && self.known.has_file(path, StatKey::of(meta), meta.mode() & 0o7777)
+            {
+                return Ok(false);
+            }
+            let after = match &meta {
+                Some(meta) => self.take(path, meta, old, taker)?,
                 None => None,
             };
-            let before = match entry {
+            let before = match &after {
                 Some(entry) => self.known.insert(path, entry),
                 None => self.known.remove(path),
             };
-            let after = self.known.get(path);
-            refreshed.sorted.push(|| path.to_owned(), before.as_ref(), after);
+            refreshed.sorted.push(|| path.to_owned(), before.as_ref(), after.as_ref());
             return Ok(false);
         }
         // A folder comes, goes, or is another one.
@@ -293,7 +300,7 @@ impl Tree {
             self.list_entry(path, meta, &old, &mut new, taker)?;
         }
         refreshed.sorted.diff(&old, &new);
-        self.known.extend(new);
+        self.known.extend(&new);
         Ok(true)
     }
 
@@ -331,7 +338,10 @@ impl Tree {
             // Gone again, or not ours to read.
             Err(_) => return Ok(()),
         };
-        for entry in entries.flatten() {
+        // In the order in which they are kept, so that each comes behind the last.
+        let mut entries: Vec<_> = entries.flatten().map(|entry| (entry.file_name(), entry)).collect();
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        for (_, entry) in entries {
             let path = entry.path();
             if is_own(&path) {
                 if self.first {
@@ -361,17 +371,20 @@ impl Tree {
             if !is_known && (is_out || !self.scope.enters(path, name)) {
                 if !path.ends_with(".git") {
                     let state = State::Dir { mode: meta.mode() & 0o7777 };
-                    self.skipped.insert(path, Entry { key: StatKey::of(meta), state, racy: false });
+                    self.skipped.insert(path, &Entry { key: StatKey::of(meta), state, racy: false });
                 }
                 return Ok(());
             }
             let state = State::Dir { mode: meta.mode() & 0o7777 };
-            new.insert(path, Entry { key: StatKey::of(meta), state, racy: false });
+            new.insert(path, &Entry { key: StatKey::of(meta), state, racy: false });
             self.count(new, taker)?;
             return self.list(path, false, old, new, taker);
         }
+        if meta.is_file() && new.keep(old, path, StatKey::of(meta), meta.mode() & 0o7777) {
+            return self.count(new, taker);
+        }
         if let Some(entry) = self.take(path, meta, old.get(path), taker)? {
-            new.insert(path, entry);
+            new.insert(path, &entry);
             self.count(new, taker)?;
         }
         Ok(())
@@ -384,12 +397,12 @@ impl Tree {
         }
     }
 
-    /// Takes a file or link; `None` for what is not taken at all. What is known and has the same stat is not read.
+    /// Takes a file or link; `None` for what is not taken at all.
     fn take(
         &mut self,
         path: &Path,
         meta: &Metadata,
-        old: Option<&Entry>,
+        old: Option<Entry>,
         taker: &Taker<'_>,
     ) -> Result<Option<Entry>, TreeError> {
         let key = StatKey::of(meta);
@@ -402,18 +415,11 @@ impl Tree {
         if !meta.is_file() {
             return Ok(None);
         }
-        if let Some(old) = old
-            && old.key == key
-            && !old.racy
-            && old.state.mode() == Some(mode)
-        {
-            return Ok(Some(old.clone()));
-        }
         let is_tracked = || taker.clean.is_some_and(|clean| clean.tracks(path));
         let is_long = || meta.len() > MAX_IGNORED && self.scope.ignored(path, false) && !is_tracked();
         if old.is_none() && (self.is_out(path, false) || is_long()) {
             let state = State::File { content: Content::NotTaken, mode, len: key.len };
-            self.skipped.insert(path, Entry { key, state, racy: false });
+            self.skipped.insert(path, &Entry { key, state, racy: false });
             return Ok(None);
         }
         let racy = taker.now.saturating_sub(key.ctime.max(key.mtime)) < RACY_NS;
@@ -423,7 +429,7 @@ impl Tree {
         }
         let content = match meta.len() > taker.limits.max_file {
             true => self.reflink(path, key.len, taker)?,
-            false => self.copy(path, old, taker)?,
+            false => self.copy(path, old.as_ref(), taker)?,
         };
         Ok(Some(Entry { key, state: State::File { content, mode, len: key.len }, racy }))
     }
@@ -469,11 +475,11 @@ impl Tree {
 
     /// The same below a folder that is gone, or another one.
     fn forget_skipped_below(&mut self, folder: &Path, refreshed: &mut Refreshed) {
-        let below = self.skipped.below(folder);
-        let gone = below.filter(|(path, skipped)| !is_still(path, skipped)).map(|(path, _)| path);
-        let gone: Vec<PathBuf> = gone.collect();
-        for skipped in gone.into_iter().filter_map(|path| self.skipped.remove(&path)) {
-            refreshed.count(&skipped);
+        for (path, skipped) in self.skipped.below(folder) {
+            if !is_still(&path, &skipped) {
+                self.skipped.remove(&path);
+                refreshed.count(&skipped);
+            }
         }
     }
 

@@ -61,8 +61,8 @@ impl Sorting {
     }
 
     pub(super) fn diff(&mut self, old: &Entries, new: &Entries) {
-        for pair in old.beside(new) {
-            self.push(|| pair.path(), pair.old, pair.new);
+        for pair in old.differences(new) {
+            self.push(|| pair.path, pair.old.as_ref(), pair.new.as_ref());
         }
     }
 
