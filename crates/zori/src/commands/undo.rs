@@ -17,9 +17,11 @@ use zori_contract::warning::Warning;
 use zori_core::ids::SessionId;
 use zori_core::text;
 use zori_core::time::Timestamp;
-use zori_host::{Force, SavedSession, UndoFailure, UndoGoal, UndoRequest, UndoScope, Undone, undo_lines};
+use zori_host::{
+    Force, SavedSession, UndoFailure, UndoGoal, UndoRequest, UndoScope, Undone, begun_in, undo_lines,
+};
 use zori_policy::paths::{Workspace, WorkspaceParts};
-use zori_store::{RecordKind, SessionDir};
+use zori_store::SessionDir;
 
 use super::{Context, example};
 use zori_setup::app::App;
@@ -124,8 +126,12 @@ struct Wanted {
 type Want = fn(&Context<'_>, &Args, &SessionDir) -> Result<Wanted, Failure>;
 
 fn wanted_undo(cx: &Context<'_>, args: &Args, sessions: &SessionDir) -> Result<Wanted, Failure> {
+    if args.has(&LIST) && (args.has(&REDO) || args.has(&REPLACE)) {
+        let message = "`--list` goes with neither `--redo` nor `--replace`: it changes nothing";
+        return Err(Failure::new(&VALIDATION_ERROR, message).hint("leave out `--list`, or the others"));
+    }
     let id = match &LowArgs::new(args).session.named {
-        Some(text) => named(cx.app.profile, sessions, text)?,
+        Some(text) => existing(cx, sessions, text, " to undo")?,
         None => newest_here(cx, args, sessions)?
             .ok_or_else(|| no_session(cx.app.profile, "No session of this project to undo"))?,
     };
@@ -134,12 +140,7 @@ fn wanted_undo(cx: &Context<'_>, args: &Args, sessions: &SessionDir) -> Result<W
 }
 
 fn wanted_rewind(cx: &Context<'_>, args: &Args, sessions: &SessionDir) -> Result<Wanted, Failure> {
-    let id = named(cx.app.profile, sessions, args.text(&ID_ARG).unwrap_or_default())?;
-    if !sessions.file(&id).exists() {
-        return Err(
-            no_session(cx.app.profile, &format!("No session '{id}' to rewind")).field("id", id.as_str())
-        );
-    }
+    let id = existing(cx, sessions, args.text(&ID_ARG).unwrap_or_default(), " to rewind")?;
     let what = match [args.has(&FILES), args.has(&CHAT), args.has(&BOTH)] {
         [true, false, false] => UndoScope::Files,
         [false, true, false] => UndoScope::Chat,
@@ -183,7 +184,7 @@ fn dry_run(cx: &Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> 
             let text = undo_lines(undone, saved.root(), true).join("\n");
             (self::data(id, request, Some(undone), saved.root()), text)
         }
-        Err(nothing) => (self::data(id, request, None, saved.root()), nothing.to_string()),
+        Err(_) => (self::data(id, request, None, saved.root()), String::new()),
     };
     if let (Value::Object(data), Value::Object(more)) = (&mut data, more) {
         data.extend(more);
@@ -243,10 +244,9 @@ fn run(cx: &mut Context<'_>, args: &Args, want: Want) -> Result<Reply, Failure> 
         Ok(done) => done,
         Err(error @ (UndoFailure::Nothing | UndoFailure::NothingToRedo)) => {
             let data = data(&id, &request, None, saved.root());
-            let message = format!("{error}");
-            let text = recovered.into_iter().chain([message.clone()]).collect::<Vec<_>>().join("\n");
-            let reply = Reply::changed(Effect::Noop, data).text(text);
-            return Ok(reply.warn(Warning::new("NOTHING_TO_UNDO", message)));
+            // The warning is all that a terminal shows of it, which has both streams.
+            let reply = Reply::changed(Effect::Noop, data).text(recovered.join("\n"));
+            return Ok(reply.warn(Warning::new("NOTHING_TO_UNDO", error.to_string())));
         }
         Err(error) => return Err(undo::failure(error)),
     };
@@ -358,10 +358,7 @@ fn data(id: &SessionId, request: &UndoRequest, done: Option<&Undone>, root: &Pat
 
 fn diff(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let sessions = directory(cx.app)?;
-    let id = named(cx.app.profile, &sessions, args.text(&ID_ARG).unwrap_or_default())?;
-    if !sessions.file(&id).exists() {
-        return Err(no_session(cx.app.profile, &format!("No session '{id}'")).field("id", id.as_str()));
-    }
+    let id = existing(cx, &sessions, args.text(&ID_ARG).unwrap_or_default(), "")?;
     let turn = args.int(&TURN).and_then(|turn| u32::try_from(turn).ok());
     let saved = open(cx, sessions, id)?;
     if let Some(turn) = turn {
@@ -374,6 +371,20 @@ fn diff(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     Ok(Reply::document(cx.app.redactor().redact(&text).into_owned()).external())
 }
 
+/// Returns the session that a name or the beginning of one means. `purpose`: what for, as it ends the message where there is none.
+fn existing(
+    cx: &Context<'_>,
+    sessions: &SessionDir,
+    text: &str,
+    purpose: &str,
+) -> Result<SessionId, Failure> {
+    let id = named(cx.app.profile, sessions, text)?;
+    if sessions.file(&id).exists() {
+        return Ok(id);
+    }
+    Err(no_session(cx.app.profile, &format!("No session '{id}'{purpose}")).field("id", id.as_str()))
+}
+
 fn now(cx: &Context<'_>) -> Timestamp {
     Timestamp((cx.clock.unix_ms() / 1_000) as i64)
 }
@@ -383,25 +394,18 @@ fn newest_here(cx: &Context<'_>, args: &Args, sessions: &SessionDir) -> Result<O
     let data_dir = cx.app.data_dir()?;
     let project = data_dir.project_root(&root(&LowArgs::new(args))?);
     for entry in sessions.list().map_err(unreadable)? {
-        if session_root(sessions, &entry.id).is_some_and(|root| data_dir.project_root(&root) == project) {
+        if begun_in(sessions, &entry.id).is_some_and(|root| data_dir.project_root(&root) == project) {
             return Ok(Some(entry.id));
         }
     }
     Ok(None)
 }
 
-fn session_root(sessions: &SessionDir, id: &SessionId) -> Option<std::path::PathBuf> {
-    match sessions.records(id).ok()??.next()?.ok()?.kind {
-        RecordKind::Meta(meta) => meta.root,
-        _ => None,
-    }
-}
-
 /// Opens a session where it was begun, wherever the caller is now.
 fn open(cx: &Context<'_>, sessions: SessionDir, id: SessionId) -> Result<SavedSession, Failure> {
     let data_dir = cx.app.data_dir()?;
     let config = data_dir.read_config()?;
-    let root = session_root(&sessions, &id).ok_or_else(|| {
+    let root = begun_in(&sessions, &id).ok_or_else(|| {
         no_session(cx.app.profile, &format!("Session '{id}' does not say where it was begun"))
     })?;
     let settings = undo::settings(&config, Some(&data_dir), &root, false, false);

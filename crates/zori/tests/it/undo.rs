@@ -448,10 +448,26 @@ fn nothing_to_undo_or_nothing_captured() {
     world.run(&["exec", "--session", "s", "--no-checkpoints", "-p", "first"]).success();
     assert!(!world.base().join("projects").join("undo").exists());
     insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
-    there is nothing to undo
     ------- stderr -------
     Warning: there is nothing to undo
     [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["undo", "--redo", "--dry-run"]), @"
+    ------- stderr -------
+    Warning: there is nothing to redo
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["undo", "--session", "nobody", "--yes"]), @"
+    ------- stderr -------
+    Error: No session 'nobody' to undo
+    Hint: `zori sessions list` shows the sessions there are
+    [exit status: 5]
+    ");
+    insta::assert_snapshot!(world.run(&["undo", "--list", "--redo"]), @"
+    ------- stderr -------
+    Error: `--list` goes with neither `--redo` nor `--replace`: it changes nothing
+    Hint: leave out `--list`, or the others
+    [exit status: 2]
     ");
 }
 
@@ -503,7 +519,6 @@ fn an_undo_that_was_cut_off() {
     cut_off(&world, "other");
     insta::assert_snapshot!(world.run(&["undo", "--yes"]), @"
     An undo of session other that was cut off is finished, 1 file: c
-    there is nothing to undo
     ------- stderr -------
     Warning: there is nothing to undo
     [exit status: 0]
