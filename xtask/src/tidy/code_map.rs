@@ -1,10 +1,15 @@
-//! The code map of `docs/architecture.md` is true: every file that it names is there, and every crate has a section and a README.
+//! The code map of `docs/architecture.md` is true: every file that it names is there, and every crate has a section and a README. Nor do other
+//! pages that lead to files name one that is gone.
 
 use super::Finding;
 use crate::workspace::Workspace;
 
 /// The page.
 const PAGE: &str = "docs/architecture.md";
+/// The others. `NAME` stands for a file that is to be made.
+const OTHER_PAGES: [&str; 3] = ["CONTRIBUTING.md", "SECURITY.md", "docs/adding.md"];
+/// Where files are that are named by their whole path.
+const ROOTS: [&str; 4] = ["crates/", "xtask/", "fixtures/", "docs/"];
 /// What a README has beside what its crate is for.
 const PARTS: [&str; 2] = ["the smallest use", "does not do"];
 
@@ -26,12 +31,20 @@ pub fn find(workspace: &Workspace) -> Vec<Finding> {
                 });
             findings.extend(gone.map(|file| Finding::line(PAGE, n + 1, format!("`{name}` has no `{file}`"))));
         }
-        let roots = ["crates/", "xtask/", "fixtures/", "docs/"];
-        let paths = quoted(line).filter(|path| roots.iter().any(|root| path.starts_with(root)));
-        let gone = paths.filter(|path| !is_there(workspace, path));
-        findings.extend(gone.map(|path| Finding::line(PAGE, n + 1, format!("`{path}` is not there"))));
+        findings.extend(gone(workspace, PAGE, n, line));
+    }
+    for page in OTHER_PAGES {
+        let lines = workspace.text(page).unwrap_or_default().lines().enumerate();
+        findings.extend(lines.flat_map(|(n, line)| gone(workspace, page, n, line)));
     }
     findings
+}
+
+/// Returns the paths of a line at which nothing is.
+fn gone(workspace: &Workspace, page: &str, n: usize, line: &str) -> Vec<Finding> {
+    let paths = quoted(line).filter(|path| ROOTS.iter().any(|root| path.starts_with(root)));
+    let missing = paths.filter(|path| !path.contains("NAME") && !is_there(workspace, path));
+    missing.map(|path| Finding::line(page, n + 1, format!("`{path}` is not there"))).collect()
 }
 
 /// Returns the crates without a section of the page, or without a README.
@@ -96,6 +109,16 @@ mod tests {
             found("### `a`: the first\n\n`x.rs` does it.\n", &["crates/a/src/x.rs"]),
             Vec::<String>::new()
         );
+    }
+
+    #[test]
+    fn other_pages_name_what_is_there() {
+        let files = [
+            ("docs/adding.md", "Write `crates/a/src/NAME.rs` beside `crates/a/src/x.rs`.\n"),
+            ("SECURITY.md", "It holds:\n`crates/a/src/x.rs`, `crates/a/src/gone.rs`, `gone.rs`\n"),
+            ("crates/a/src/x.rs", ""),
+        ];
+        assert_eq!(found_in("", &files), ["SECURITY.md:2: `crates/a/src/gone.rs` is not there"]);
     }
 
     #[test]
