@@ -23,6 +23,7 @@ pub mod lenient_json;
 pub mod log;
 pub mod message;
 pub mod outcome;
+pub mod path;
 pub mod permission;
 pub mod provider;
 pub mod question;

@@ -1,6 +1,8 @@
 //! Instruction files of a folder and what they import (EXT-10 to EXT-13).
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use zori_core::path::normalise;
 
 /// The names of a folder's instruction file; the first that is there counts.
 pub const NAMES: &[&str] =
@@ -101,7 +103,7 @@ impl Importer<'_, '_> {
             Some(rest) => self.home?.join(rest),
             None => file.parent().unwrap_or(Path::new("/")).join(name),
         };
-        let path = lexical(&path);
+        let path = normalise(&path);
         if depth >= MAX_DEPTH {
             self.warnings
                 .push(format!("Skipped {}: it is imported over more than {MAX_DEPTH} files", path.display()));
@@ -134,21 +136,6 @@ fn import_name(text: &str) -> Option<&str> {
     let name = text[..end].trim_end_matches(['.', ':', '!', '?']);
     let is_path = name.contains('/') || name.ends_with(".md") || name.ends_with(".txt");
     (is_path && !name.contains('@')).then_some(name)
-}
-
-/// Returns a path without `.` and `..`, as far as names alone tell.
-fn lexical(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            part => out.push(part),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use zori_core::path::normalise;
 use zori_core::permission::{EntryKind, PathFacts, PathKind, PathSnapshot, Verdict};
 use zori_core::tool::{Effect, McpChange, ToolKind};
 use zori_shell::{Analysis, ShellContext, TargetPath, Tree};
@@ -323,7 +324,7 @@ impl Facts {
     /// Returns what is known of a path.
     pub fn of(&self, path: &Path) -> PathFacts {
         match self {
-            Self::ByText => PathFacts::by_text(crate::paths::by_text(path)),
+            Self::ByText => PathFacts::by_text(normalise(path)),
             Self::Gathered(known, _) => known.get(path).cloned().unwrap_or(PathFacts {
                 places: Vec::new(),
                 kind: PathKind::Unknown,

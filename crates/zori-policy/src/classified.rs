@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use zori_core::path::normalise;
 use zori_core::permission::{Class, PathFacts, RuleRef};
 use zori_shell::{CommandEffect, Target, TargetPath};
 
 use crate::call::{Call, Part, ShellPart, TreeFacts, matched};
-use crate::paths::{Access, by_text, globs};
+use crate::paths::{Access, globs};
 use crate::policy::Policy;
 
 /// A call, classified under a policy.
@@ -189,7 +190,7 @@ impl<'a> ClassifiedShell<'a> {
 impl FileAccess {
     fn at(policy: &Policy, call: &Call, access: Access, path: &Path, shown: String) -> Self {
         let facts = call.facts.of(path);
-        let path = by_text(path);
+        let path = normalise(path);
         let class = policy.workspace.class(access, &path, &facts);
         Self { access, path: AccessedPath::At(path), facts, class, shown }
     }
@@ -201,7 +202,7 @@ impl FileAccess {
             TargetPath::Glob { folder, pattern } => {
                 let facts = call.facts.of(folder);
                 let facts_folder = folder.clone();
-                let folder = by_text(folder);
+                let folder = normalise(folder);
                 // A link is judged by where it leads as well.
                 let places = facts.places.last().filter(|place| **place != folder);
                 let class = policy.workspace.class_glob(access, &folder, pattern, &facts).max(
@@ -226,7 +227,7 @@ impl FileAccess {
             }
             TargetPath::Tree(tree) => {
                 let facts = call.facts.of(&tree.folder);
-                let folder = by_text(&tree.folder);
+                let folder = normalise(&tree.folder);
                 let class = policy.workspace.class_tree(access, &folder, tree.name.as_deref(), &facts);
                 let (class, shown) = match call.facts.tree(tree) {
                     Some(TreeFacts::Linked(path)) => (class.max(outside(access)), self::shown(path)),

@@ -237,21 +237,6 @@ fn strictest(access: Access) -> Class {
     }
 }
 
-/// Returns a path without `.` and `..`, by its text alone.
-pub fn by_text(path: &Path) -> PathBuf {
-    let mut result = PathBuf::new();
-    for component in path.components() {
-        match component {
-            std::path::Component::ParentDir => {
-                result.pop();
-            }
-            std::path::Component::CurDir => {}
-            other => result.push(other),
-        }
-    }
-    result
-}
-
 /// Returns whether it is a device that neither stores nor reveals anything.
 pub fn harmless_device(place: &Path) -> bool {
     const DEVICES: &[&str] = &[

@@ -3,7 +3,9 @@
 //! Nothing here touches the disk, so a permission can be given for exactly the path that is used later. Symbolic links
 //! are handled where the file is opened (see [`crate::textfile`] and [`crate::atomic`]).
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use zori_core::path::normalise;
 
 use crate::env::ToolEnv;
 
@@ -15,22 +17,6 @@ pub fn resolve(env: &ToolEnv, path: &str) -> PathBuf {
 /// The same without a whole [`ToolEnv`].
 pub fn resolve_at(root: &Path, home: Option<&Path>, path: &str) -> PathBuf {
     normalise(&root.join(expand(path, home)))
-}
-
-/// Removes `.` and `..` parts without looking at the disk.
-pub fn normalise(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            // `pop` does nothing at the top, so `/..` is `/`, as the kernel sees it.
-            Component::ParentDir => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 /// Returns a path as results show it; bytes that are not UTF-8 become replacement characters.

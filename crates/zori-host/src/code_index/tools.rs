@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use zori_core::BoxFuture;
 use zori_core::cancel::{Cancel, CancelOnDrop};
+use zori_core::path::normalise;
 use zori_core::permission::PathSnapshot;
 use zori_core::time::Clock;
 use zori_core::tool::{Effect, Tool, ToolCx, ToolKind, ToolOutput};
@@ -157,7 +158,7 @@ impl Index {
     fn effects(&self, args: &RawValue) -> Vec<Effect> {
         let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
         let path = args["path"].as_str().map_or_else(|| self.root.clone(), |path| self.root.join(path));
-        vec![Effect::Read(zori_tools::paths::normalise(&path))]
+        vec![Effect::Read(normalise(&path))]
     }
 
     /// Returns what a question is compared by, beside its names and words.
@@ -200,7 +201,7 @@ impl Index {
     /// Returns what a call is about as a path below the project's root; `None` for all of it.
     fn below(&self, args: &Value) -> Result<Option<String>, String> {
         let path = args["path"].as_str().map_or_else(|| self.root.clone(), |path| self.root.join(path));
-        let path = zori_tools::paths::normalise(&path);
+        let path = normalise(&path);
         match path.strip_prefix(&self.place.project).ok().and_then(Path::to_str) {
             Some("") => Ok(None),
             Some(below) => Ok(Some(below.to_owned())),

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use globset::{Error, GlobBuilder, GlobSet, GlobSetBuilder};
+use zori_core::path::normalise;
 
-use crate::paths::normalise;
 use crate::walk::Hidden;
 use crate::walk::filter::names_hidden;
 
