@@ -71,6 +71,18 @@ pub enum Block {
     ToolResult(ToolResult),
 }
 
+impl Block {
+    /// Returns whether a model says something with it, so that it has a record of its own: not what is empty, nor what models do not say.
+    pub fn says_something(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.is_empty(),
+            Self::Thinking(thinking) => !thinking.text.is_empty() || thinking.replay.is_some(),
+            Self::ToolCall(_) => true,
+            Self::Image(_) | Self::ToolResult(_) => false,
+        }
+    }
+}
+
 /// The start of a text that holds the instructions of a skill. Such a text outlives the messages around it (SK-5).
 pub const SKILL_HEAD: &str = "[skill ";
 

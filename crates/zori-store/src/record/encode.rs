@@ -330,7 +330,7 @@ fn user<'a>(text: &'a str, ts: &'a str) -> MessageOut<'a> {
 
 /// The blocks in stream order (L-2); the last of them carries model and usage.
 fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
-    let said: Vec<&Block> = reply.message.blocks.iter().filter(|block| says_something(block)).collect();
+    let said: Vec<&Block> = reply.message.blocks.iter().filter(|block| block.says_something()).collect();
     let end = (Some(&*reply.model), Some(UsageOut::from(reply.usage)));
     let last = said.len().saturating_sub(1);
     let block_line = |(i, block): (usize, &Block)| {
@@ -377,15 +377,6 @@ fn reply_lines(reply: &Reply, ts: &str) -> Vec<Vec<u8>> {
         }
     };
     said.into_iter().enumerate().map(block_line).collect()
-}
-
-fn says_something(block: &Block) -> bool {
-    match block {
-        Block::Text(text) => !text.is_empty(),
-        Block::Thinking(thinking) => !thinking.text.is_empty() || thinking.replay.is_some(),
-        Block::ToolCall(_) => true,
-        Block::Image(_) | Block::ToolResult(_) => false,
-    }
 }
 
 fn tool_use(call: &ToolCall, ts: &str, model: Option<&str>, usage: Option<UsageOut>) -> Vec<u8> {

@@ -34,7 +34,7 @@ impl BlockCounter {
     /// Ends a reply. One that says nothing is not in the session's file and does not count.
     pub(super) fn over(&self, blocks: &[Block]) {
         self.blocks.set(0);
-        if blocks.iter().any(is_saved) {
+        if blocks.iter().any(Block::says_something) {
             self.replies.set(self.replies.get() + 1);
         }
     }
@@ -42,16 +42,6 @@ impl BlockCounter {
     fn next(&self, session: &str) -> String {
         let block = self.blocks.replace(self.blocks.get() + 1);
         block_uuid(session, self.replies.get(), block)
-    }
-}
-
-/// Returns whether a block has a record in the session's file.
-fn is_saved(block: &Block) -> bool {
-    match block {
-        Block::Text(text) => !text.is_empty(),
-        Block::Thinking(thinking) => !thinking.text.is_empty() || thinking.replay.is_some(),
-        Block::ToolCall(_) => true,
-        Block::Image(_) | Block::ToolResult(_) => false,
     }
 }
 
