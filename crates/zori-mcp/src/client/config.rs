@@ -1,5 +1,6 @@
 //! What is known of a server before it is contacted: how it is reached, whose it is, and what it may do (MCP-10 to MCP-14).
 
+mod debugging;
 mod expand;
 pub mod literal;
 mod oauth;
@@ -62,7 +63,7 @@ pub struct ServerConfig {
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum Way {
     /// A program that is started, by its arguments and never by a shell.
     Stdio {

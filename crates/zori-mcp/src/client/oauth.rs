@@ -18,7 +18,7 @@ pub use self::challenge::Challenge;
 pub use self::login::{LoginError, LoginRequest, PendingLogin};
 
 /// What the user's config says about logins to a server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct OauthSettings {
     /// The id of a client that was registered by hand.
     pub client_id: Option<String>,
