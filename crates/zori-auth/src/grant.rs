@@ -29,7 +29,6 @@ pub struct Grant {
 /// What a grant is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A key of the API.
     ApiKey,
     /// The tokens of a login.
     OAuth,
@@ -46,7 +45,6 @@ impl Kind {
 }
 
 impl Grant {
-    /// A key.
     pub fn api_key(key: Secret) -> Self {
         Self { kind: Kind::ApiKey, access: key, refresh: None, expires_at: None, more: None }
     }

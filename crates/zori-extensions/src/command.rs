@@ -31,7 +31,6 @@ impl Origin {
     }
 }
 
-/// A custom command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomCommand {
     /// What is typed behind the slash: `a:b` for the file `b` below the folder `a`.

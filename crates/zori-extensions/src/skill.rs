@@ -55,7 +55,6 @@ pub struct Skill {
     pub description: String,
     /// Phrases that mean it.
     pub triggers: Vec<String>,
-    /// Its folder.
     pub folder: PathBuf,
     /// Who wrote it.
     pub origin: Origin,

@@ -13,19 +13,19 @@ pub enum Part {
     Shell(String),
 }
 
-/// Returns a template's parts with these arguments. Arguments that no place asks for are appended.
+/// Returns a template's parts with these arguments. Arguments that no placeholder asks for are appended.
 pub fn expand(template: &str, arguments: &str) -> Vec<Part> {
     let arguments = arguments.trim();
     let words = words(arguments);
     let (mut parts, mut used, mut rest) = (Vec::new(), false, template);
-    while let Some((before, place, behind)) = next_place(rest) {
+    while let Some((before, placeholder, behind)) = next_placeholder(rest) {
         push_text(&mut parts, before);
-        match place {
-            Place::Argument(which) => {
+        match placeholder {
+            Placeholder::Argument(which) => {
                 used = true;
                 parts.push(Part::Argument(which.value(arguments, &words).to_owned()));
             }
-            Place::Shell(command) => {
+            Placeholder::Shell(command) => {
                 let (command, asked) = quoted_in(command, arguments, &words);
                 used |= asked;
                 parts.push(Part::Shell(command));
@@ -57,13 +57,13 @@ impl Which {
     }
 }
 
-enum Place<'a> {
+enum Placeholder<'a> {
     Argument(Which),
     Shell(&'a str),
 }
 
-/// Returns the next place in a template: what is before it, what it is, what is behind it.
-fn next_place(text: &str) -> Option<(&str, Place<'_>, &str)> {
+/// Returns the next placeholder in a template: what is before it, what it is, what is behind it.
+fn next_placeholder(text: &str) -> Option<(&str, Placeholder<'_>, &str)> {
     for (at, c) in text.char_indices() {
         let here = &text[at..];
         if c == '!'
@@ -71,10 +71,10 @@ fn next_place(text: &str) -> Option<(&str, Place<'_>, &str)> {
             && !command.trim().is_empty()
             && !command.contains('\n')
         {
-            return Some((&text[..at], Place::Shell(command), behind));
+            return Some((&text[..at], Placeholder::Shell(command), behind));
         }
         if let Some((which, len)) = argument_at(here) {
-            return Some((&text[..at], Place::Argument(which), &here[len..]));
+            return Some((&text[..at], Placeholder::Argument(which), &here[len..]));
         }
     }
     None
@@ -89,7 +89,7 @@ fn argument_at(text: &str) -> Option<(Which, usize)> {
     }
     let mut chars = text.strip_prefix('$')?.chars();
     let digit = chars.next()?.to_digit(10).filter(|digit| *digit > 0)?;
-    // `$10` and `$1st` are no places: prices and sums stay what they are.
+    // `$10` and `$1st` are no placeholders: prices and sums stay what they are.
     let alone = !chars.next().is_some_and(|c| c.is_alphanumeric() || c == '_');
     alone.then_some((Which::Word(digit as usize), 2))
 }

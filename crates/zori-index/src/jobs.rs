@@ -68,7 +68,6 @@ impl Job {
     }
 }
 
-/// A run of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRun {
     pub scheduled_for: i64,

@@ -8,7 +8,6 @@ use crate::project_store::ProjectStore;
 
 const FIELDS: &str = "id, session, goal, status, steps, created_at, updated_at";
 
-/// A plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub id: i64,

@@ -110,7 +110,6 @@ pub struct Outside {
     pub network: NetworkOptions,
 }
 
-/// The workers of a project.
 pub struct ProjectWorkers {
     workers: Workers,
     tasks: &'static [Task],

@@ -4,7 +4,6 @@ use zori_core::ids::CallId;
 
 use crate::record::{Record, RecordKind};
 
-/// A turn of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionTurn {
     /// The number, from 1.

@@ -65,7 +65,6 @@ struct State {
     authorizations: BTreeSet<String>,
     /// Whether it speaks 2026-07-28 and nothing else.
     modern: bool,
-    /// Its tools.
     tools: Vec<String>,
     /// Who hears of changes.
     subscribers: Vec<Sender<Value>>,

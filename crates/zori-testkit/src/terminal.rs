@@ -20,7 +20,6 @@ pub enum Kind {
 /// Both kinds, for tests that hold in each.
 pub const KINDS: [Kind; 2] = [Kind::Cutting, Kind::Reflowing];
 
-/// A terminal.
 pub struct Terminal {
     model: Model,
     size: Size,

@@ -126,7 +126,7 @@ impl Tool for AskUser {
 
     fn run<'a>(&'a self, cx: ToolCx, args: &'a RawValue) -> BoxFuture<'a, ToolOutput> {
         Box::pin(std::future::ready(match choices(args) {
-            Ok(choices) => told(&choices, &cx.answers),
+            Ok(choices) => answered(&choices, &cx.answers),
             Err(why) => ToolOutput::failure(ToolCode::InvalidInput, why),
         }))
     }
@@ -165,7 +165,7 @@ fn choices(args: &RawValue) -> Result<Vec<Choice>, String> {
 }
 
 /// Returns the answers for the model.
-fn told(choices: &[Choice], answers: &[String]) -> ToolOutput {
+fn answered(choices: &[Choice], answers: &[String]) -> ToolOutput {
     let answers: Vec<_> = choices
         .iter()
         .zip(answers.iter().map(Some).chain(std::iter::repeat(None)))

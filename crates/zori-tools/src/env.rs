@@ -22,7 +22,6 @@ pub enum ShellProgram {
 }
 
 impl ShellProgram {
-    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bash => "bash",

@@ -45,10 +45,11 @@ pub enum Miss {
 /// Where a place may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bounds {
-    /// Anywhere.
     Anywhere,
     /// From the start of a line to the end of one, from this byte on.
-    Lines { from: usize },
+    Lines {
+        from: usize,
+    },
 }
 
 /// A kind of difference that is overlooked.

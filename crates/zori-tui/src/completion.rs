@@ -185,7 +185,6 @@ impl Completion {
         Some(format!("{folders} · Ctrl-P shows · Ctrl-D trash"))
     }
 
-    /// Returns its rows.
     pub fn rows(&self, width: u16, most: usize) -> Vec<Row> {
         let most = match self.subject {
             Subject::Argument(_) => most.max(1),

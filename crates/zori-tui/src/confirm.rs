@@ -60,7 +60,6 @@ impl Confirm {
             && (self.entered || (composer_empty && self.ready_at(last_key).is_some_and(|ready| now >= ready)))
     }
 
-    /// Returns its rows.
     pub fn rows(&self, width: u16) -> Vec<Row> {
         let wide = usize::from(width);
         let mut rows: Vec<Row> = Vec::new();

@@ -9,7 +9,6 @@ pub struct Key {
     pub mods: Mods,
 }
 
-/// A key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyCode {
     Char(char),

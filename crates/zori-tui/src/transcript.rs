@@ -61,7 +61,6 @@ enum OpenContent<'a> {
 }
 
 impl OpenCell<'_> {
-    /// Returns the cell.
     pub fn cell(&self) -> &dyn Cell {
         match &self.cell {
             OpenContent::There(cell) => *cell,

@@ -50,7 +50,6 @@ pub enum Msg<'a> {
         call: CallId,
         words: Result<String, String>,
     },
-    /// A turn begins.
     TurnBegins(Prompt),
     TurnOver(TurnOver),
     /// What is queued may go on.

@@ -39,7 +39,6 @@ pub struct CaptureSettings {
     pub added: Vec<PathBuf>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// The session.
     pub session: SessionId,
     /// The sessions it was forked from.
     pub parents: Parents,
@@ -169,7 +168,6 @@ impl Capture {
         Ok(Self { shared: Arc::new(shared), worker: Mutex::default() })
     }
 
-    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.shared.store
     }

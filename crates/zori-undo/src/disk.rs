@@ -41,7 +41,6 @@ pub struct Folder(Arc<OwnedFd>);
 /// What is at a name.
 #[derive(Debug)]
 pub enum Found {
-    /// Nothing.
     Nothing,
     /// Something that can be captured and put back.
     State(State),

@@ -30,10 +30,7 @@ pub enum UndoError {
     Busy,
     /// An undo was cut off and is not finished yet.
     #[error("an undo in this project was cut off and is not finished: {plan}")]
-    Pending {
-        /// Its plan.
-        plan: PathBuf,
-    },
+    Pending { plan: PathBuf },
     /// A session captures into the store.
     #[error("a session runs in this project")]
     InUse,

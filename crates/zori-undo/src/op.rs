@@ -37,7 +37,6 @@ pub struct Op {
     pub uncovered: Vec<Uncovered>,
     /// For an undo or redo: the operations it undoes.
     pub undoes: Vec<u64>,
-    /// What changed.
     pub changes: Vec<Change>,
 }
 
@@ -52,7 +51,6 @@ pub enum OpKind {
     Mcp,
     /// Somebody else: the user, or another program. Never undone.
     Outside,
-    /// An undo.
     Undo,
     /// The undo of an undo.
     Redo,

@@ -39,7 +39,7 @@ pub struct Store {
 
 #[derive(Default)]
 struct Inner {
-    contents: HashMap<Hash, Place>,
+    contents: HashMap<Hash, StoredAt>,
     /// The segments that were looked into, and their files.
     files: Vec<(PathBuf, File)>,
     scanned: bool,
@@ -50,7 +50,7 @@ struct Inner {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum StoredAt {
     Segment(usize, Position),
     Big,
 }
@@ -126,7 +126,6 @@ impl Store {
         &self.dir
     }
 
-    /// Returns the session.
     pub fn session(&self) -> &SessionId {
         &self.session
     }
@@ -142,14 +141,14 @@ impl Store {
         if bytes.len() as u64 > SEGMENT_LEN && shelf == Shelf::Plain {
             self.put_big(&hash, bytes)?;
             inner.added += bytes.len() as u64;
-            inner.contents.insert(hash, Place::Big);
+            inner.contents.insert(hash, StoredAt::Big);
             return Ok(hash);
         }
         let record = segment::encode(&hash, bytes);
         let (index, at) = self.append(&mut inner, shelf, &record)?;
         let position = segment::position(at, &record, bytes.len());
         inner.added += record.len() as u64;
-        inner.contents.insert(hash, Place::Segment(index, position));
+        inner.contents.insert(hash, StoredAt::Segment(index, position));
         Ok(hash)
     }
 
@@ -160,8 +159,10 @@ impl Store {
             self.scan(&mut inner);
         }
         match inner.contents.get(hash) {
-            Some(Place::Segment(index, position)) => segment::read(&inner.files[*index].1, hash, *position),
-            Some(Place::Big) | None => self.get_big(hash),
+            Some(StoredAt::Segment(index, position)) => {
+                segment::read(&inner.files[*index].1, hash, *position)
+            }
+            Some(StoredAt::Big) | None => self.get_big(hash),
         }
     }
 
@@ -203,7 +204,7 @@ impl Store {
             }
         };
         kept.map_err(UndoError::at(&path))?;
-        inner.contents.insert(hash, Place::Big);
+        inner.contents.insert(hash, StoredAt::Big);
         Ok(Some((hash, len)))
     }
 
@@ -355,7 +356,7 @@ impl Store {
                 let Ok(file) = private(OpenOptions::new().read(true)).open(&path) else { continue };
                 let index = inner.files.len();
                 for (hash, position) in segment::scan(&file).unwrap_or_default() {
-                    inner.contents.entry(hash).or_insert(Place::Segment(index, position));
+                    inner.contents.entry(hash).or_insert(StoredAt::Segment(index, position));
                 }
                 inner.files.push((path, file));
             }

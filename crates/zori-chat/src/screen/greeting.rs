@@ -48,7 +48,7 @@ pub fn rows(cx: &AgentCx<'_>, prepared: &Prepared, run: &RunSettings) -> Vec<Row
     }
     match prepared.opened.history.is_empty() {
         true => parts.extend(last_here(run, root, cx.profile.name)),
-        false => parts.push(format!("{} loaded", counted(said(&prepared.opened.history), "message"))),
+        false => parts.push(format!("{} loaded", counted(spoken(&prepared.opened.history), "message"))),
     }
     parts.push("? keys".to_owned());
     let mut rows = vec![first];
@@ -127,12 +127,12 @@ pub fn farewell(session: &Session, spent: Spent, name: &str) -> String {
         Some(cost) => format!(" · ${}.{:02}", cost.0 / 1_000_000, cost.0 % 1_000_000 / 10_000),
         None => String::new(),
     };
-    let messages = zori_tui::cells::counted(said(session.messages()), "message", "messages");
+    let messages = zori_tui::cells::counted(spoken(session.messages()), "message", "messages");
     format!("{name} -c goes on · {messages}{cost}")
 }
 
 /// Returns how many messages a conversation has, as the list of sessions counts them: with words, by a person or the model. Calls and results are none.
-fn said(messages: &[Arc<Message>]) -> usize {
+fn spoken(messages: &[Arc<Message>]) -> usize {
     let words = |message: &&Arc<Message>| {
         let result = message.blocks.iter().any(|block| matches!(block, Block::ToolResult(_)));
         !result

@@ -89,7 +89,6 @@ pub struct Snapshot {
 
 /// What a command of a turn leads to.
 pub enum Led {
-    /// It is done.
     Done,
     /// The turn has to be told.
     Input(Input),
@@ -179,7 +178,7 @@ impl Outside {
                 say_to(display, &words);
             }
             ("/jobs", rest) => {
-                let lines = jobs::told(&(snapshot.jobs)(), rest);
+                let lines = jobs::report(&(snapshot.jobs)(), rest);
                 say(NoticeLevel::Info, &self.redactor.redact(&lines.join("\n")));
             }
             ("/mcp", rest) => match snapshot.servers.run(rest) {
@@ -234,7 +233,9 @@ impl Outside {
                 let told = match name {
                     "/project" => snapshot.named.projects(),
                     "/agent" => snapshot.named.profiles(),
-                    "/observer" => observer::told(snapshot.preface.as_deref(), snapshot.provider.name, rest),
+                    "/observer" => {
+                        observer::report(snapshot.preface.as_deref(), snapshot.provider.name, rest)
+                    }
                     _ => debug_dump::switch(&snapshot.dump, rest).map(|words| vec![words]),
                 };
                 match told {

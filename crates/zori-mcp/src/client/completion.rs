@@ -31,7 +31,6 @@ pub struct TypedArgument {
 /// A value that an argument may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletedArgument {
-    /// The value.
     pub value: String,
     /// All arguments with it in its place.
     pub line: String,

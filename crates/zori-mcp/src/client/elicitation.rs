@@ -38,7 +38,6 @@ const SENSITIVE: &[&str] = &[
 /// Who answers forms.
 #[derive(Clone)]
 pub enum Elicits {
-    /// Nobody.
     Nobody,
     /// Whoever answers questions about calls.
     Somebody,
@@ -63,7 +62,6 @@ pub trait Forms: Send + Sync {
 
 /// A form, as its server wrote it.
 pub struct Form<'a> {
-    /// The server.
     pub server: &'a str,
     /// What it asks, behind a warning where a field looks like a secret.
     pub message: &'a str,
@@ -71,7 +69,6 @@ pub struct Form<'a> {
     pub schema: &'a Value,
 }
 
-/// The answer to a form.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct FormAnswer {
     /// `accept`, `decline` or `cancel`.

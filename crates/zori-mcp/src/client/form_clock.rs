@@ -44,7 +44,6 @@ impl FormClock {
     }
 }
 
-/// A form that is open.
 pub struct OpenForm<'c>(&'c FormClock);
 
 impl Drop for OpenForm<'_> {

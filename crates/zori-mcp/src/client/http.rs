@@ -19,7 +19,7 @@ use zori_core::transport::{
     Addresses, Headers, HttpRequest, HttpResponse, Method, Redirects, Timeouts, Transport,
 };
 
-use self::events::{Place, whole};
+use self::events::{StreamPosition, whole};
 use self::reason::{of_login, reason};
 use super::config::{ServerConfig, Way};
 use super::handshake::META_VERSION;
@@ -365,10 +365,10 @@ impl Carrier {
         expected: bool,
         seen: impl Fn(&Value) -> bool,
     ) -> Result<(), RpcFailure> {
-        let (mut place, mut fruitless) = (Place::default(), 0);
+        let (mut position, mut fruitless) = (StreamPosition::default(), 0);
         loop {
-            let (mut answered, before) = (false, place.last.clone());
-            let read = events::read(response, &mut place, |_, data| {
+            let (mut answered, before) = (false, position.last.clone());
+            let read = events::read(response, &mut position, |_, data| {
                 if let Ok(said) = serde_json::from_str::<Value>(data) {
                     answered |= seen(&said);
                     peer.receive(said);
@@ -379,15 +379,15 @@ impl Carrier {
             if answered || !expected {
                 return Ok(());
             }
-            fruitless = if place.last == before { fruitless + 1 } else { 0 };
-            if place.last.is_none() || fruitless >= FRUITLESS {
+            fruitless = if position.last == before { fruitless + 1 } else { 0 };
+            if position.last.is_none() || fruitless >= FRUITLESS {
                 return Err(read
                     .err()
                     .unwrap_or_else(|| RpcFailure::Closed("its answer ended early".to_owned())));
             }
             response = loop {
-                tokio::time::sleep(place.pause()).await;
-                match self.stream(&place, self.limits).await {
+                tokio::time::sleep(position.pause()).await;
+                match self.stream(&position, self.limits).await {
                     Ok(response) if response.status == 200 => break response,
                     Ok(response) => {
                         let why = format!(

@@ -35,7 +35,6 @@ impl KnownServers {
         Self(folder)
     }
 
-    /// Returns the folder.
     pub fn folder(&self) -> Option<&Path> {
         self.0.as_deref()
     }

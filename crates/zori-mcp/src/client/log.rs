@@ -14,7 +14,6 @@ const MAX_LINE: usize = 4096;
 /// Takes secrets out of text.
 pub type Redact = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// The log of one server.
 #[derive(Clone)]
 pub struct ServerLog(Arc<Mutex<State>>);
 

@@ -71,7 +71,6 @@ pub enum ServerMessage {
 /// A message on its way to the server.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
-    /// The message.
     pub message: Value,
     /// Headers that go with it where it is a request of HTTP.
     pub headers: Headers,

@@ -34,7 +34,6 @@ pub struct ListedPrompt {
 /// Something that a prompt takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptArgument {
-    /// Its name.
     pub name: String,
     /// Whether the prompt cannot do without.
     pub required: bool,

@@ -94,7 +94,6 @@ pub(super) enum Order {
     Stop,
 }
 
-/// One server.
 pub struct Server {
     /// What somebody wrote of it.
     pub config: ServerConfig,

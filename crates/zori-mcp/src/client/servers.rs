@@ -120,7 +120,6 @@ enum ServerThread {
 /// Why a run cannot begin: a server that it needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredFailure {
-    /// The server.
     pub server: String,
     /// Why it is not there.
     pub why: String,

@@ -40,17 +40,14 @@ struct KeptList {
 /// What a server has, as it was kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CachedList {
-    /// The tools.
     pub tools: Vec<ListedTool>,
     /// How long the list holds, in milliseconds, where the server says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
     /// What the server says of itself.
     pub instructions: Option<String>,
-    /// Its resources.
     #[serde(default)]
     pub resources: Vec<ListedResource>,
-    /// Its prompts.
     #[serde(default)]
     pub prompts: Vec<ListedPrompt>,
 }

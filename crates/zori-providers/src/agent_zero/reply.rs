@@ -140,8 +140,8 @@ impl Reply {
     }
 
     fn call(&self, request: ToolRequest) {
-        if let Some(told) = request.told() {
-            self.out.put(Chunk::CallReason(line(&told)));
+        if let Some(reason) = request.reason_line() {
+            self.out.put(Chunk::CallReason(line(&reason)));
         }
         let ToolRequest { tool_name, payload, tool_call_id, .. } = request;
         self.out.put(Chunk::CallStart { index: 0, id: tool_call_id, name: tool_name, replay: None });

@@ -100,7 +100,7 @@ impl ToolRequest {
     }
 
     /// Returns the line that tells the user why it is made; `None` where the server did not say.
-    pub(super) fn told(&self) -> Option<String> {
+    pub(super) fn reason_line(&self) -> Option<String> {
         (self.reason != NO_REASON).then(|| format!("The server asks for `{}`: {}", self.command, self.reason))
     }
 }

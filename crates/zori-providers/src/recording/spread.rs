@@ -60,11 +60,11 @@ pub(super) struct Spread {
 /// A line, and what goes out of it.
 struct Entry {
     line: Vec<u8>,
-    cuts: Vec<Cut>,
+    redactions: Vec<Redaction>,
 }
 
 /// A part of a string that goes out of a line.
-struct Cut {
+struct Redaction {
     pointer: String,
     from: usize,
     to: usize,
@@ -157,7 +157,7 @@ impl Spread {
         }
         let entry = self.first + self.held.len() as u64;
         let event = (line.len() <= MOST_BYTES).then(|| json(&line)).flatten();
-        self.held.push_back(Entry { line, cuts: Vec::new() });
+        self.held.push_back(Entry { line, redactions: Vec::new() });
         for leaf in event.iter().flat_map(Leaf::all) {
             self.look_into(leaf, entry);
         }
@@ -197,7 +197,7 @@ impl Spread {
             {
                 let (from, to) = (piece.from + a - at, piece.from + b - at);
                 let instead = std::mem::take(&mut instead);
-                entry.cuts.push(Cut { pointer: piece.pointer.clone(), from, to, instead });
+                entry.redactions.push(Redaction { pointer: piece.pointer.clone(), from, to, instead });
             }
             at += piece.len;
         }
@@ -206,11 +206,11 @@ impl Spread {
 
 impl Entry {
     fn written(self) -> Vec<u8> {
-        let Self { line, mut cuts } = self;
-        let Some(mut event) = (!cuts.is_empty()).then(|| json(&line)).flatten() else { return line };
+        let Self { line, mut redactions } = self;
+        let Some(mut event) = (!redactions.is_empty()).then(|| json(&line)).flatten() else { return line };
         // From the back, so that what is before a cut keeps its place.
-        cuts.sort_by_key(|cut| Reverse(cut.from));
-        for Cut { pointer, from, to, instead } in cuts {
+        redactions.sort_by_key(|part| Reverse(part.from));
+        for Redaction { pointer, from, to, instead } in redactions {
             if let Some(Value::String(text)) = event.pointer_mut(&pointer) {
                 text.replace_range(from..to, instead);
             }

@@ -65,7 +65,6 @@ struct Failures {
     redactor: Redactor,
 }
 
-/// A session.
 pub(super) struct SessionTask {
     id: String,
     peer: AcpClient,
@@ -129,7 +128,6 @@ impl SessionTask {
         })
     }
 
-    /// Returns its id.
     pub(super) fn id(&self) -> &str {
         &self.id
     }

@@ -9,7 +9,6 @@ const MAX_WORDS: usize = 64;
 
 /// What a substitution becomes.
 pub enum Printed {
-    /// This text.
     Text(String),
     /// Perhaps this text: shells and programs differ, or a disk decides.
     Maybe(String),

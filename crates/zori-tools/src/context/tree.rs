@@ -24,7 +24,6 @@ pub struct Tree {
     signature: OnceLock<String>,
 }
 
-/// One file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
     /// The path below the root; bytes that are no text are replaced.

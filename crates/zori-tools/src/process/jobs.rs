@@ -40,7 +40,6 @@ pub struct Jobs {
     ending: Arc<AtomicBool>,
 }
 
-/// A job.
 pub struct Job {
     /// The name the model has for it.
     pub id: String,

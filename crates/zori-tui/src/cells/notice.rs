@@ -10,7 +10,6 @@ use crate::cell::{Cell, CellCx, Detail};
 use crate::row::{Role, Row, Span};
 use crate::wrap::{Break, TAB, expand_tabs, wrap_hanging, wrap_spans};
 
-/// A notice.
 #[derive(Clone, Debug)]
 pub struct NoticeCell {
     level: NoticeLevel,

@@ -1,6 +1,5 @@
 //! The languages, as a table: what a word is in each. The order is that of the contract (MD-4).
 
-/// A language.
 #[derive(Debug)]
 pub struct Language {
     /// Its names after a fence, and the extensions of its files.

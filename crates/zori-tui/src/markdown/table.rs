@@ -13,7 +13,6 @@ const READABLE: usize = 12;
 
 pub type TableCell = Vec<Span>;
 
-/// A table.
 pub struct Table {
     pub alignments: Vec<Alignment>,
     pub head: Vec<TableCell>,

@@ -6,7 +6,6 @@ use crate::cells::printed_row;
 use crate::row::Row;
 use crate::wrap::{self, Break};
 
-/// A long text.
 #[derive(Debug)]
 pub struct LongText {
     text: String,
@@ -46,7 +45,6 @@ impl LongText {
         self.rows
     }
 
-    /// Returns a row.
     pub(super) fn row(&self, at: usize) -> Row {
         let line = self.above.partition_point(|above| *above <= at).saturating_sub(1);
         let Some(range) = self.lines.get(line) else { return Row::empty() };

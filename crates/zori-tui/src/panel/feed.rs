@@ -79,7 +79,6 @@ pub struct Feed {
     last_tool: Option<String>,
 }
 
-/// A line.
 #[derive(Debug)]
 struct Line {
     at: Option<Timestamp>,

@@ -9,7 +9,6 @@ use crate::wrap::{self, Break};
 /// How many rows of a conversation are kept laid out; the pager has all of it.
 const MOST_ROWS: usize = 20_000;
 
-/// A tab.
 #[derive(Debug, Default)]
 pub struct Tab {
     pub name: String,

@@ -51,7 +51,7 @@ pub(super) fn takes(state: &mut State, last: Option<Duration>, key: Key, effects
             // A field of a form may stay as it is; whether the form goes out is never left to Enter.
             if !asked.chosen.is_empty() || asked.is_field() {
                 let numbers: Vec<String> = asked.chosen.iter().map(|at| (at + 1).to_string()).collect();
-                said(state, numbers.join(","), effects);
+                answer_next(state, numbers.join(","), effects);
             }
         }
         (_, _, Some(Action::Left)) if asked.choice().is_none() => asked.step(-1),
@@ -98,7 +98,7 @@ fn pressed(state: &mut State, key: QuestionKey, hidden: usize, effects: &mut Vec
             }
             asked.chosen.sort_unstable();
         }
-        QuestionKey::Option(at) => said(state, (at + 1).to_string(), effects),
+        QuestionKey::Option(at) => answer_next(state, (at + 1).to_string(), effects),
         // It is no answer, so it is text.
         QuestionKey::Nothing => {
             asked.entered = false;
@@ -259,7 +259,7 @@ fn answer(state: &mut State, answer: Approval, effects: &mut Vec<Effect>) {
 }
 
 /// Answers the present question of the model's; the next one follows, or all answers go to the model.
-fn said(state: &mut State, text: String, effects: &mut Vec<Effect>) {
+fn answer_next(state: &mut State, text: String, effects: &mut Vec<Effect>) {
     let Some(asked) = state.questions.front_mut() else { return };
     asked.answers.push(text);
     asked.chosen.clear();
@@ -285,7 +285,7 @@ pub(super) fn answer_in_words(state: &mut State, effects: &mut Vec<Effect>) {
     if let Some(asked) = state.questions.front().filter(|asked| asked.choice().is_some()) {
         return match reason.is_empty() && !asked.is_field() {
             true => answer(state, Approval::Reject { reason: None }, effects),
-            false => said(state, reason, effects),
+            false => answer_next(state, reason, effects),
         };
     }
     let reason = (!reason.is_empty()).then_some(reason);

@@ -101,11 +101,11 @@ fn rerun(state: &mut State, what: &str, effects: &mut Vec<Effect>) {
 
 /// Says what a key is called and what it does.
 pub(super) fn name(state: &mut State, key: Key) {
-    let words = told(&key.to_string(), state.options.keymap.find(&[key]));
+    let words = describe(&key.to_string(), state.options.keymap.find(&[key]));
     say(state, &words);
 }
 
-fn told(key: &str, bound: Bound) -> String {
+fn describe(key: &str, bound: Bound) -> String {
     match bound {
         Bound::Action(action) => format!("{key}: {} ({})", action.about(), action.name()),
         Bound::Prefix => format!("{key} begins a chord."),
@@ -200,7 +200,7 @@ fn keys(state: &mut State, wanted: &str) {
                 say(state, &about);
             }
             None => match Key::parse(wanted).map(|key| state.options.keymap.find(&[key])) {
-                Some(bound) => say(state, &told(wanted, bound)),
+                Some(bound) => say(state, &describe(wanted, bound)),
                 None => {
                     say(state, &format!("`{wanted}` is neither an action nor a key; `/keys` lists both."))
                 }

@@ -33,7 +33,6 @@ pub struct TurnOver {
     pub spent: Spent,
 }
 
-/// A turn begins.
 pub(super) fn turn_begins(state: &mut State, prompt: Prompt) {
     // A command of the user's or a compaction has no prompt, and says nothing of those that wait.
     let failed = if prompt.text.is_empty() { None } else { state.queue.behind_failed.take() };
@@ -176,7 +175,6 @@ pub(super) fn event(state: &mut State, event: &Event, effects: &mut Vec<Effect>)
     let _ = effects;
 }
 
-/// The turn is over.
 pub(super) fn turn_over(state: &mut State, over: TurnOver, effects: &mut Vec<Effect>) {
     state.transcript.settle_all();
     question::drop_where(state, |_| true);

@@ -91,8 +91,8 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let listed = |facts: &ProviderFacts| wanted.is_none_or(|wanted| wanted.name == facts.name);
     let (mut text, mut rows) = (String::new(), Vec::new());
     for facts in config.catalog.providers().filter(|facts| listed(facts)) {
-        let said = said(cx, &config, facts);
-        let facts = facts.with_listed(&said);
+        let list = kept_list(cx, &config, facts);
+        let facts = facts.with_listed(&list);
         for model in facts.models {
             let prices = config.prices.prices(facts, model.id);
             text.push_str(&row(facts, model, prices));
@@ -100,7 +100,7 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         }
         // A server on this machine that nobody named is asked below.
         let here = facts.is_local() && facts.custom.is_none();
-        for model in said.iter().filter(|said| facts.model(&said.id).is_none() && !here) {
+        for model in list.iter().filter(|listed| facts.model(&listed.id).is_none() && !here) {
             let name = format!("{}:{}", facts.name, model.id);
             text.push_str(&format!("{name}  listed, its window is not known\n"));
             rows.push(unmeasured(facts, &model.id, "listed", None));
@@ -122,7 +122,7 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 /// Returns what a provider has said of its models, if it was asked lately.
-fn said(cx: &Context<'_>, config: &Config, facts: &ProviderFacts) -> Vec<ListedModel> {
+fn kept_list(cx: &Context<'_>, config: &Config, facts: &ProviderFacts) -> Vec<ListedModel> {
     let address = usual_address(facts, config, &cx.app.env).ok();
     let kept = address.and_then(|url| config.model_lists.read(facts, &url, SystemClock::new().now()));
     kept.unwrap_or_default()
@@ -151,10 +151,10 @@ fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         Some((name, id)) if config.catalog.provider(name).is_some() => (Some(name), id),
         _ => (args.text(&flags::PROVIDER), asked),
     };
-    let told = |facts: &'static ProviderFacts| facts.with_listed(&said(cx, &config, facts));
+    let with_list = |facts: &'static ProviderFacts| facts.with_listed(&kept_list(cx, &config, facts));
     let searched = || {
         let named = |facts: &&ProviderFacts| provider.is_none_or(|name| name == facts.name);
-        config.catalog.providers().filter(named).map(told)
+        config.catalog.providers().filter(named).map(with_list)
     };
     let Some((facts, model)) = searched().find_map(|facts| Some((facts, facts.model(id)?))) else {
         let error = Failure::new(&MODEL_NOT_FOUND, format!("the catalogue has no model `{asked}`"))

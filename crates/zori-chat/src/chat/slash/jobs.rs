@@ -11,12 +11,12 @@ use crate::chat::Chat;
 
 pub(super) fn jobs(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let jobs = chat.plain.session().jobs();
-    told(&jobs, rest).iter().for_each(|line| chat.cx.ui.say(line));
+    report(&jobs, rest).iter().for_each(|line| chat.cx.ui.say(line));
     Ok(Next::Done)
 }
 
 /// Does what is asked about the jobs, and returns what to say.
-pub fn told(jobs: &[Arc<Job>], rest: &str) -> Vec<String> {
+pub fn report(jobs: &[Arc<Job>], rest: &str) -> Vec<String> {
     match rest.split_whitespace().collect::<Vec<_>>().as_slice() {
         [] if jobs.is_empty() => vec!["No jobs were started.".to_owned()],
         [] => {

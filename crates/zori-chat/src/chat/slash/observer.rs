@@ -11,13 +11,13 @@ use zori_setup::agent_zero::preface::ContextPreface;
 /// Shows the observer's settings, or changes when it speaks for as long as the program runs.
 pub(super) fn observer(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> {
     let preface = chat.plain.run.agent_zero.as_ref().map(|setup| &*setup.preface);
-    let lines = told(preface, chat.plain.host.settings.model.facts.name, rest)?;
+    let lines = report(preface, chat.plain.host.settings.model.facts.name, rest)?;
     lines.iter().for_each(|line| chat.cx.ui.say(line));
     Ok(Next::Done)
 }
 
 /// Does the same for whoever knows what goes before the prompts; returns what to say.
-pub fn told(preface: Option<&ContextPreface>, provider: &str, rest: &str) -> Result<Vec<String>, Failure> {
+pub fn report(preface: Option<&ContextPreface>, provider: &str, rest: &str) -> Result<Vec<String>, Failure> {
     let preface = preface.ok_or_else(|| not_agent_zero(provider, "the observer"))?;
     match rest.trim() {
         "" | "info" | "status" => Ok(vec![

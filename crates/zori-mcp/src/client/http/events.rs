@@ -17,13 +17,13 @@ const MAX_ID: usize = 1024;
 
 /// Where a stream is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct StreamPosition {
     /// The id of the last event, if they have ids.
     pub last: Option<String>,
     retry: Option<Duration>,
 }
 
-impl Place {
+impl StreamPosition {
     /// Returns how long to wait before the stream is asked for again.
     pub fn pause(&self) -> Duration {
         self.retry.unwrap_or(RETRY)
@@ -33,7 +33,7 @@ impl Place {
 /// Reads events until the stream ends or `take` has enough.
 pub async fn read(
     response: HttpResponse,
-    place: &mut Place,
+    position: &mut StreamPosition,
     mut take: impl FnMut(&str, &str) -> bool,
 ) -> Result<(), RpcFailure> {
     let mut body = response.body;
@@ -52,7 +52,7 @@ pub async fn read(
             match field {
                 "" if line.is_empty() => {
                     if let Some(id) = id.take() {
-                        place.last = Some(id);
+                        position.last = Some(id);
                     }
                     let (event, data) = (std::mem::take(&mut event), std::mem::take(&mut data));
                     if !data.is_empty() && !take(&event, &data) {
@@ -71,7 +71,7 @@ pub async fn read(
                 }
                 "retry" => {
                     if let Ok(ms) = value.parse() {
-                        place.retry = Some(Duration::from_millis(ms).min(MAX_RETRY));
+                        position.retry = Some(Duration::from_millis(ms).min(MAX_RETRY));
                     }
                 }
                 _ => {}

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use zori_core::transport::{HttpResponse, Method, Timeouts};
 
-use super::events::{self, Place};
+use super::events::{self, StreamPosition};
 use super::{Carrier, FRUITLESS, joined};
 use crate::client::peer::{Peer, RpcFailure};
 
@@ -19,10 +19,14 @@ const ATTENDED: Duration = Duration::from_secs(1);
 
 impl Carrier {
     /// Asks for a stream of events, from where it was.
-    pub(super) async fn stream(&self, place: &Place, limits: Timeouts) -> Result<HttpResponse, RpcFailure> {
+    pub(super) async fn stream(
+        &self,
+        position: &StreamPosition,
+        limits: Timeouts,
+    ) -> Result<HttpResponse, RpcFailure> {
         let mut request = self.request(Method::Get, self.url.clone(), Bytes::new());
         request.limits = limits;
-        request.headers.extend(place.last.clone().map(|last| ("last-event-id".into(), last)));
+        request.headers.extend(position.last.clone().map(|last| ("last-event-id".into(), last)));
         self.send(request).await
     }
 
@@ -43,17 +47,17 @@ impl Carrier {
         let (carrier, peer) = (Arc::downgrade(self), peer.clone());
         let limits = self.patient();
         let listening = tokio::spawn(async move {
-            let (mut place, mut fruitless) = (Place::default(), 0);
+            let (mut position, mut fruitless) = (StreamPosition::default(), 0);
             while fruitless < FRUITLESS {
                 let Some(carrier) = carrier.upgrade() else { return };
-                let asked = carrier.stream(&place, limits).await;
+                let asked = carrier.stream(&position, limits).await;
                 drop(carrier);
                 attended.send_replace(true);
-                let before = place.last.clone();
+                let before = position.last.clone();
                 match asked {
                     Ok(response) if response.status == 200 => {
                         let mut heard = false;
-                        let _ = events::read(response, &mut place, |_, data| {
+                        let _ = events::read(response, &mut position, |_, data| {
                             if let Ok(said) = serde_json::from_str::<Value>(data) {
                                 heard = true;
                                 peer.receive(said);
@@ -61,13 +65,13 @@ impl Carrier {
                             true
                         })
                         .await;
-                        fruitless = if heard || place.last != before { 0 } else { fruitless + 1 };
+                        fruitless = if heard || position.last != before { 0 } else { fruitless + 1 };
                     }
                     Err(RpcFailure::Closed(_)) => fruitless += 1,
                     // It has none.
                     _ => return,
                 }
-                tokio::time::sleep(place.pause()).await;
+                tokio::time::sleep(position.pause()).await;
             }
         });
         self.with_state(|state| state.streams.push(listening.abort_handle()));
@@ -93,7 +97,7 @@ async fn listen(carrier: Weak<Carrier>, peer: Arc<Peer>, ready: watch::Sender<bo
     let Some(strong) = carrier.upgrade() else { return };
     let url = strong.url.clone();
     let limits = Timeouts { idle: None, pings: None, ..strong.limits };
-    let asked = strong.stream(&Place::default(), limits).await;
+    let asked = strong.stream(&StreamPosition::default(), limits).await;
     drop(strong);
     let ended = match asked {
         Err(why) => why,
@@ -101,8 +105,8 @@ async fn listen(carrier: Weak<Carrier>, peer: Arc<Peer>, ready: watch::Sender<bo
             RpcFailure::Closed(format!("it answered with the HTTP status {}", response.status))
         }
         Ok(response) => {
-            let mut place = Place::default();
-            let read = events::read(response, &mut place, |event, data| {
+            let mut position = StreamPosition::default();
+            let read = events::read(response, &mut position, |event, data| {
                 if event == "endpoint" {
                     let place = joined(&url, data.trim());
                     if let Some(carrier) = carrier.upgrade() {

@@ -34,7 +34,6 @@ enum Gap {
     EmptyLine,
 }
 
-/// An open mark.
 struct OpenMark {
     mark: Mark,
     /// How often it was opened within itself.
