@@ -7,8 +7,7 @@ mod bell;
 
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command as Process, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use zori_index::{Claim, IndexError};
 
 use bell::Bell;
 use zori_setup::agent_cx::AgentCx;
+use zori_setup::environment::Environment;
 use zori_setup::schedule::Jobs;
 use zori_setup::signals::Signals;
 use zori_setup::workers::{Need, Worker, Workers};
@@ -87,12 +87,11 @@ impl Scheduler {
     ) -> Option<Self> {
         let (stopped, stop) = UnixStream::pair().ok()?;
         let (ended, over) = channel();
-        let (env, profile) = (cx.app.env.clone(), cx.profile.name);
+        let env = cx.app.env.clone();
         let first_job = move || {
             let Jobs { place, marker } = jobs();
             let mut bell = Bell::new(stopped, marker);
-            let program = env.executable().ok()?;
-            let runner = Runner { program, profile, place, output: RunOutput::Nowhere, grace: LAST_WORDS };
+            let runner = Runner { env, place, output: RunOutput::Nowhere, grace: LAST_WORDS };
             bell.first_note().then_some((runner, bell))
         };
         let tell = telling.clone();
@@ -135,8 +134,8 @@ pub enum RunOutput {
 
 /// Runs jobs of a project.
 pub struct Runner {
-    pub program: PathBuf,
-    pub profile: &'static str,
+    /// What starts the program that runs them.
+    pub env: Environment,
     pub place: MemoryPlace,
     pub output: RunOutput,
     /// How long a run that is asked to end may take.
@@ -261,12 +260,12 @@ impl Runner {
             RunOutput::Stderr => (Stdio::from(std::io::stderr()), Stdio::inherit()),
             RunOutput::Nowhere => (Stdio::null(), Stdio::null()),
         };
-        let mut run = Process::new(&self.program);
+        let mut run = self.env.again()?;
         if self.output == RunOutput::Nowhere {
             // Ctrl-C at the terminal is for the chat.
             run.process_group(0);
         }
-        run.args(["--as", self.profile, "exec", "--non-interactive", "--permission-mode", &job.mode])
+        run.args(["exec", "--non-interactive", "--permission-mode", &job.mode])
             .arg(format!("--scheduled={}", job.name))
             .args(["--prompt", &job.prompt])
             .current_dir(&self.place.project)

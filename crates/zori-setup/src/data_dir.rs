@@ -1,5 +1,6 @@
 //! The data directory: where everything the program keeps lives (PATH-1, PATH-2).
 
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,20 @@ pub struct Locations {
 }
 
 impl Locations {
+    /// Returns what has this program, started again, keep its data and find its settings where this run does.
+    pub(crate) fn args(&self) -> Vec<OsString> {
+        let mut args: Vec<OsString> = vec!["--as".into(), self.profile.name.into()];
+        match &self.config_file {
+            Some(file) if file.as_os_str() == NOTHING => args.push("--no-config".into()),
+            Some(file) => args.extend(["--config".into(), file.into()]),
+            None => {}
+        }
+        if let Some(dir) = &self.vault_dir {
+            args.extend(["--vault".into(), dir.into()]);
+        }
+        args
+    }
+
     /// Finds the data directory: the profile's own variable, then its usual place. Nothing in it is created.
     pub fn data_dir(&self) -> Result<DataDir, Failure> {
         let (profile, env) = (self.profile, &self.env);

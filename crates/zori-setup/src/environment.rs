@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -43,6 +44,8 @@ struct Values {
     real_home: OnceLock<Option<PathBuf>>,
     /// Whether there is a bash, looked up when it is first asked for.
     bash: OnceLock<bool>,
+    /// What this program is started with again.
+    again: OnceLock<Vec<OsString>>,
 }
 
 /// Returns the words that are keys, also behind the sign of an option or its `=`.
@@ -128,6 +131,18 @@ impl Environment {
     /// Returns the file of this program.
     pub fn executable(&self) -> io::Result<PathBuf> {
         std::env::current_exe()
+    }
+
+    /// Says where this run keeps its data and finds its settings, for those that start the program [`again`](Self::again).
+    pub fn run_at(&self, locations: &Locations) {
+        let _ = self.0.again.set(locations.args());
+    }
+
+    /// Returns the start of this program by itself: under the name it was called by, with the settings and the vault that the command line names.
+    pub fn again(&self) -> io::Result<Command> {
+        let mut command = Command::new(self.executable()?);
+        command.args(self.0.again.get().into_iter().flatten());
+        Ok(command)
     }
 
     /// Returns the variables that are text, for the contract. Whoever says that nobody is there says it under every name.

@@ -54,6 +54,7 @@ pub fn main() -> ExitCode {
         let config_file = zori_setup::data_dir::chosen_config(begin.args);
         let vault_dir = zori_setup::vault::chosen_dir(begin.args, &env);
         let locations = Locations { profile, env: env.clone(), config_file, vault_dir, reader };
+        env.run_at(&locations);
         let network = NetworkOptions::new(begin.args, begin.verbosity, &env);
         let is_slash_command = zori_chat::chat::slash::is_built_in;
         start(App { profile, env, locations, network, log, record, is_slash_command }, begin)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::failure::Failure;
@@ -86,9 +86,7 @@ fn lines(file: &Path, redactor: &Redactor) -> Option<String> {
 }
 
 fn doctor(env: &Environment) -> String {
-    let output = env
-        .executable()
-        .and_then(|program| Command::new(program).arg("doctor").stdin(Stdio::null()).output());
+    let output = env.again().and_then(|mut program| program.arg("doctor").stdin(Stdio::null()).output());
     match output {
         Ok(output) => {
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)

@@ -62,7 +62,7 @@ pub fn edit(env: &Environment, root: &Path, text: &str) -> Result<Errand, String
 
 /// Stores a key, or logs in.
 pub fn log_in(env: &Environment, facts: &'static ProviderFacts) -> Result<Errand, String> {
-    let mut command = Command::new(env.executable().map_err(|error| error.to_string())?);
+    let mut command = Command::from(env.again().map_err(|error| error.to_string())?);
     command.args(["auth", "login", "--provider", facts.name]).kill_on_drop(true);
     if !zori_auth::browser::open_to_all(facts) {
         command.arg("--with-token");
@@ -82,7 +82,7 @@ pub fn log_in(env: &Environment, facts: &'static ProviderFacts) -> Result<Errand
 
 /// Logs in to an MCP server (MCP-80).
 pub fn log_in_to(env: &Environment, root: &Path, login: ServerLogin) -> Result<Errand, String> {
-    let mut command = Command::new(env.executable().map_err(|error| error.to_string())?);
+    let mut command = Command::from(env.again().map_err(|error| error.to_string())?);
     command.args(["mcp", "login", login.name()]).current_dir(root).kill_on_drop(true);
     Ok(Box::pin(async move {
         let done = match command.status().await {

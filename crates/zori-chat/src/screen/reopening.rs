@@ -2,7 +2,6 @@
 //! with the same conversation, in the same process.
 
 use std::path::Path;
-use std::process::Command;
 
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::exit::Exit;
@@ -233,8 +232,7 @@ impl super::Outside {
     /// Runs `auth login` in the terminal that the screen has let go.
     fn log_in(&self, facts: &ProviderFacts) -> Result<(), Failure> {
         let failed = |why: String| Failure::new(&IO_ERROR, why);
-        let program = self.env.executable().map_err(|error| failed(error.to_string()))?;
-        let mut command = Command::new(program);
+        let mut command = self.env.again().map_err(|error| failed(error.to_string()))?;
         command.args(["auth", "login", "--provider", facts.name]);
         if !zori_auth::browser::open_to_all(facts) {
             command.arg("--with-token");

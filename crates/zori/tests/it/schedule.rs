@@ -454,6 +454,26 @@ fn from_the_chat() {
     );
 }
 
+/// A job runs under the name, with the settings and the vault of whoever runs it, and so does what a chat asks of the program.
+#[test]
+fn under_another_name_and_with_other_settings() {
+    let (world, model) = with_model([anthropic::text("Looked.")]);
+    let add = "/schedule add far --at 2999-01-31T09:30 --tz UTC -p later\n:q\n";
+    world.run_with_stdin(&["--as", "zdx"], add).success();
+    let listed = |args: &[&str]| world.run(&[args, &["schedule", "list"]].concat()).success().stdout();
+    assert_eq!(listed(&["--as", "zdx"]), "far  once (UTC)  next 2999-01-31T09:30:00Z\n");
+    assert_eq!(listed(&[]), "No jobs are scheduled in this project.\n");
+    let config = world.write(world.tmp().join("own.toml"), "model = \"claude-haiku-4-5\"\n");
+    let config = ["--config", config.to_str().expect("it is text")];
+    overdue(&world, "plan");
+    world.run(&[&["schedule", "run", "--once"], &config[..]].concat()).success();
+    assert_eq!(model.request(0).json()["model"], "claude-haiku-4-5");
+    let shown = world.run_with_stdin(&[&["--json"], &config[..]].concat(), "/config\n").success().stdout();
+    assert!(shown.contains("model = \\\"claude-haiku-4-5\\\""), "{shown}");
+    let shown = world.run_with_stdin(&["--json", "--no-config"], "/config\n").success().stdout();
+    assert!(!shown.contains("claude-haiku-4-5"), "{shown}");
+}
+
 /// The tool: listed once the project has a schedule, asked about, and its jobs run in the mode `default` (DECISIONS 64, 67).
 #[test]
 fn a_job_that_a_model_makes() {

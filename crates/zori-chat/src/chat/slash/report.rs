@@ -190,9 +190,9 @@ fn export(rest: &str, subject: &Subject) -> Result<(String, &'static str, PathBu
 }
 
 impl Report {
-    /// Returns the command that makes it. It sees what the chat sees: the same settings, folder and keys.
+    /// Returns the command that makes it. It sees what the chat sees: the same data and settings, folder and keys.
     pub fn command(&self, env: &Environment) -> std::io::Result<Command> {
-        let mut command = Command::new(env.executable()?);
+        let mut command = env.again()?;
         command.args(&self.args).args(["--output", "plain"]).current_dir(&self.root);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command)

@@ -1,13 +1,11 @@
 //! `schedule run`: takes the slots of this project's jobs as they come and runs each as `exec` in a process of its own, so that a run
 //! that fails takes nothing with it. Nobody is there to ask.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
 use zori_contract::args::Args;
 use zori_contract::command::Command;
-use zori_contract::error::IO_ERROR;
 use zori_contract::exit::Danger;
 use zori_contract::failure::Failure;
 use zori_contract::flag::Flag;
@@ -79,8 +77,7 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         match claim {
             Some(claim) => {
                 let runner = Runner {
-                    program: executable(cx)?,
-                    profile: cx.app.profile.name,
+                    env: cx.app.env.clone(),
                     place: place_of(cx)?,
                     output: RunOutput::Stderr,
                     grace: LAST_WORDS,
@@ -114,9 +111,4 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     };
     let effect = if runs.is_empty() { "noop" } else { "updated" };
     Ok(Reply::one(json!({"effect": effect, "runs": runs})).text(text))
-}
-
-fn executable(cx: &Context<'_>) -> Result<PathBuf, Failure> {
-    let missing = |error| Failure::new(&IO_ERROR, format!("this program cannot be found again: {error}"));
-    cx.app.env.executable().map_err(missing)
 }
