@@ -45,8 +45,6 @@ pub fn database_path(base: &Path) -> PathBuf {
 pub struct Database {
     pub(crate) connection: Reader,
     pub(crate) path: PathBuf,
-    /// The copy that is read, where there is one. It goes with the connection.
-    _copy: Option<Copy>,
 }
 
 impl Database {
@@ -66,7 +64,7 @@ impl Database {
         let connection = Reader { connection: Some(connection), writer: Some(writer) };
         // Another process may have brought the file to a later version since it was opened.
         check(&connection, path)?;
-        Ok(Self { connection, path: path.to_owned(), _copy: None })
+        Ok(Self { connection, path: path.to_owned() })
     }
 
     /// Has every commit wait until the disk has it, so that it outlives a loss of power, too (DB-1).
@@ -126,8 +124,10 @@ impl Database {
         }
         // An older one is brought up to date in its copy; the file itself by the next write.
         migrate(&mut connection, path)?;
+        // The connection has all files of the copy open, which go now: a process that is killed leaves no word of them.
+        drop(copy);
         let connection = Reader { connection: Some(connection), writer: None };
-        Ok(Self { connection, path: path.to_owned(), _copy: copy })
+        Ok(Self { connection, path: path.to_owned() })
     }
 
     /// Puts a damaged database aside, so that the next one to write makes a new one; returns where it is. `None` where it is whole after all:
@@ -376,8 +376,15 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
 }
 
 fn create_private(path: &Path) -> std::io::Result<()> {
+    private().truncate(false).open(path).map(drop)
+}
+
+/// Returns how a file is opened that is for its owner only, and made where it is missing.
+fn private() -> fs::OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).mode(0o600);
+    options
 }
 
 /// Returns the beginning of a log, which is another one each time the log is worked off and begun anew. `None`: it has nothing.
@@ -386,7 +393,7 @@ fn round_of(wal: &Path) -> Option<[u8; WAL_HEADER]> {
     fs::File::open(wal).and_then(|mut file| file.read_exact(&mut header)).ok().map(|()| header)
 }
 
-/// A copy that is read in place of a database that is in use.
+/// A copy that is read in place of a database that is in use. Its files go when it is dropped; who has them open reads on.
 #[derive(Debug)]
 struct Copy(PathBuf);
 
@@ -410,7 +417,7 @@ impl Copy {
                 Ok(()) => break Self(folder),
                 // This process may have another one, and an ended one of the same number may have left its own.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(IndexError::io(&folder)(error)),
+                Err(error) => return Err(IndexError::no_copy(path, scratch)(error)),
             }
         };
         for _ in 0..COPIED_AGAIN {
@@ -426,13 +433,21 @@ impl Copy {
     /// Copies the database, then its log: what was written meanwhile is in the log, unless that was begun anew.
     fn take(&self, path: &Path, wal: &Path, meanwhile: &mut impl FnMut()) -> Result<(), IndexError> {
         let (database, log) = (self.database(), beside(&self.database(), "-wal"));
-        fs::copy(path, &database).map_err(IndexError::io(path))?;
+        self.add(path, path, &database)?;
         meanwhile();
         let _ = fs::remove_file(&log);
-        match fs::copy(wal, &log) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(IndexError::io(wal)(error)),
-            _ => Ok(()),
+        match self.add(path, wal, &log) {
+            Err(IndexError::Missing(_)) => Ok(()),
+            added => added,
         }
+    }
+
+    /// Copies a file of a database. What keeps it from being read is one thing, and what keeps the copy from being made another: a folder that is missing
+    /// does not mean that there is no database.
+    fn add(&self, database: &Path, from: &Path, to: &Path) -> Result<(), IndexError> {
+        let mut from = fs::File::open(from).map_err(IndexError::io(from))?;
+        let mut to = private().truncate(true).open(to).map_err(IndexError::no_copy(database, &self.0))?;
+        std::io::copy(&mut from, &mut to).map(drop).map_err(IndexError::no_copy(database, &self.0))
     }
 
     fn database(&self) -> PathBuf {

@@ -35,6 +35,9 @@ pub enum IndexError {
     /// Its file system has no memory that processes share, as some network file systems have none.
     #[error("{} cannot be shared between processes where it is", .0.display())]
     NoSharedMemory(PathBuf),
+    /// It is in use, or of an earlier version, and cannot be copied to where it is read then.
+    #[error("{} cannot be copied into {} to be read: {why}", path.display(), folder.display())]
+    NoCopy { path: PathBuf, folder: PathBuf, why: String },
     /// It can be read and not written.
     #[error("{} cannot be written", .0.display())]
     ReadOnly(PathBuf),
@@ -63,6 +66,9 @@ impl IndexError {
             Self::NoSharedMemory(_) => {
                 "its file system has no memory that processes share, as some network file systems have none: keep the base directory on a local disk"
             }
+            Self::NoCopy { .. } => {
+                "set `TMPDIR` to a folder that can be written and has room for it, or wait until nobody has it open"
+            }
             Self::ReadOnly(_) => "make the file and its folder writable",
             Self::Failed { .. } => "see what the message says of the file",
         }
@@ -86,6 +92,11 @@ impl IndexError {
                 _ => Self::Failed { path, why: error.to_string() },
             }
         }
+    }
+
+    /// Returns a function that says what an error means for the copy of a database in a folder.
+    pub(crate) fn no_copy(path: &Path, folder: &Path) -> impl Fn(std::io::Error) -> Self {
+        move |error| Self::NoCopy { path: path.to_owned(), folder: folder.to_owned(), why: error.to_string() }
     }
 
     pub(crate) fn io(path: &Path) -> impl Fn(std::io::Error) -> Self {

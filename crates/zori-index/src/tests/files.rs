@@ -32,6 +32,28 @@ fn a_new_one_is_private_and_keeps_no_journal_behind() {
     assert_eq!(names, ["zori.db"]);
 }
 
+/// Where a database in use cannot be copied, because the folder for copies is missing or full, that is said, and not that there is none.
+#[test]
+fn one_that_cannot_be_copied() {
+    let (base, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = database_path(base.path());
+    let mut writing = store(&base, "/p");
+    writing.save_note("one", "", NOW).unwrap();
+    let gone = scratch.path().join("gone");
+    let error = Database::read_existing(&path, &gone).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} cannot be copied into {} to be read: No such file or directory (os error 2)",
+            path.display(),
+            gone.display()
+        )
+    );
+    drop(writing);
+    // Nobody has it open, so there is no copy.
+    assert!(Database::read_existing(&path, &gone).unwrap().is_some());
+}
+
 /// A database that another process is just making is none of another program: it is looked at as it is at one moment.
 #[test]
 fn one_that_is_made_meanwhile() {
@@ -118,7 +140,10 @@ fn reading_leaves_no_trace() {
     sync(&mut writing, &[("a", &["one two"])]);
     let before = listing(base.path());
     assert!(before.contains_key("zori.db-wal"), "it is in use: {:?}", before.keys());
-    assert_eq!(found(&read().unwrap(), "two"), ["one two"]);
+    let reading = read().unwrap();
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "who is killed now leaves no copy");
+    assert_eq!(found(&reading, "two"), ["one two"]);
+    drop(reading);
     assert_eq!(listing(base.path()), before);
     drop(writing);
     let before = listing(base.path());

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use zori_index::{Database, ProjectStore, database_path};
 use zori_testkit::env::TestEnv;
 use zori_testkit::output::CommandOutput;
 use zori_testkit::running::{Stdin, Stdout};
@@ -245,6 +246,30 @@ fn a_database_that_cannot_be_used() {
         ),
         "{purged}"
     );
+}
+
+/// One that somebody has open is read in a copy. Where none can be made, that is said, and not that there is nothing.
+#[test]
+fn a_database_in_use_that_cannot_be_copied() {
+    let mut world = world();
+    said(&world, "monday", "Which heron?", "The grey heron.");
+    world.run(&["memory", "rebuild"]).success();
+    let database = Database::open(&database_path(world.base())).expect("it can be opened");
+    let mut open = ProjectStore::new(database, &world.work()).expect("it can be read");
+    open.save_note("a note", "2027-01-01T00:00:00Z", 1_800_000_000).expect("it is kept");
+    world.set_var("TMPDIR", world.tmp().join("missing"));
+    let listed = world.run(&["memory", "list"]);
+    insta::assert_snapshot!(listed, @"
+    ------- stderr -------
+    Error: $BASE/zori.db cannot be copied into $TMP/missing to be read: No such file or directory (os error 2)
+    Hint: set `TMPDIR` to a folder that can be written and has room for it, or wait until nobody has it open
+    [exit status: 4]
+    ");
+    assert_eq!(world.run(&["schedule", "list"]).to_string(), listed.to_string());
+    let purged = world.run(&["project", "purge", "--yes"]);
+    assert_eq!((purged.code(), purged.stderr()), (Some(2), listed.stderr()));
+    drop(open);
+    world.run(&["memory", "search", "heron"]).success();
 }
 
 /// A database of another program under our name is told, and stays as it is to the byte.
