@@ -155,6 +155,25 @@ fn merge_notes(change: &Transaction<'_>, project: i64, now: i64) -> rusqlite::Re
     Ok(merged)
 }
 
+/// Deletes notes that left recall and say the same as one that is forgotten: it took their place, and they would come back without it.
+pub(crate) fn forget_older_notes(
+    change: &Transaction<'_>,
+    project: i64,
+    forgotten: &str,
+) -> rusqlite::Result<()> {
+    let Some(forgotten) = Said::of(forgotten) else { return Ok(()) };
+    let mut rows = change.prepare(
+        "SELECT id, content FROM messages WHERE project_id = ?1 AND session_id IS NULL AND evicted_at IS NOT NULL",
+    )?;
+    let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rows: Vec<(i64, String)> = rows.query_map([project], row)?.collect::<Result<_, _>>()?;
+    let is_same = |text: &str| Said::of(text).is_some_and(|said| said.is_same(&forgotten));
+    for (id, _) in rows.iter().filter(|(_, text)| is_same(text)) {
+        change.execute("DELETE FROM messages WHERE project_id = ?1 AND id = ?2", params![project, id])?;
+    }
+    Ok(())
+}
+
 /// A text, as it is compared with others.
 struct Said {
     vector: embed::Vector,

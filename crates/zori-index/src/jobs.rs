@@ -3,6 +3,7 @@
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::IndexError;
+use crate::memory::empty_log;
 use crate::project_store::ProjectStore;
 use crate::slots::{When, next_slot};
 
@@ -144,7 +145,7 @@ impl ProjectStore {
         found.map_err(&failed)?.collect::<Result<_, _>>().map_err(&failed)
     }
 
-    /// Removes a job and the list of its runs; returns whether there was one.
+    /// Removes a job and the list of its runs; returns whether there was one. Its words leave the file, too.
     pub fn remove_job(&mut self, name: &str, now: i64) -> Result<bool, IndexError> {
         if self.job(name)?.is_none() {
             return Ok(false);
@@ -153,6 +154,7 @@ impl ProjectStore {
         let removed = self.write(now, move |change, project| {
             change.execute("DELETE FROM jobs WHERE project_id = ?1 AND name = ?2", params![project, name])
         })?;
+        empty_log(&self.database);
         Ok(removed > 0)
     }
 

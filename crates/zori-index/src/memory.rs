@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use crate::database::Database;
+use crate::dream::forget_older_notes;
 use crate::embed;
 use crate::error::IndexError;
 use crate::project_store::ProjectStore;
@@ -226,17 +227,20 @@ impl ProjectStore {
                             let role: String = row.get(2)?;
                             let digest =
                                 |session: String| digest(&session, row.get(1).unwrap_or(0), &role, &content);
-                            Ok(session.map(digest).zip(row.get::<_, Option<i64>>(4)?))
+                            Ok((session.map(digest).zip(row.get::<_, Option<i64>>(4)?), content))
                         },
                     )
                     .optional()?;
-                let Some(found) = found else { continue };
-                if let Some((digest, session)) = found {
-                    change.execute(
-                        "INSERT OR IGNORE INTO forgotten (project_id, digest) VALUES (?1, ?2)",
-                        params![project, digest],
-                    )?;
-                    leave_no_words(change, project, session)?;
+                let Some((found, content)) = found else { continue };
+                match found {
+                    Some((digest, session)) => {
+                        change.execute(
+                            "INSERT OR IGNORE INTO forgotten (project_id, digest) VALUES (?1, ?2)",
+                            params![project, digest],
+                        )?;
+                        leave_no_words(change, project, session)?;
+                    }
+                    None => forget_older_notes(change, project, &content)?,
                 }
                 change.execute(
                     "DELETE FROM messages WHERE project_id = ?1 AND id = ?2",
@@ -268,7 +272,7 @@ pub fn remove_sessions(database: &Database, names: &[String]) -> Result<u64, Ind
 }
 
 /// Works the log of changes off, in which deleted words stay until then; a reader may keep it from being.
-fn empty_log(database: &Database) {
+pub(crate) fn empty_log(database: &Database) {
     let failed = database.failed();
     let _ = database.change(move |connection| {
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)

@@ -171,6 +171,48 @@ fn what_was_forgotten_is_in_no_title_and_no_summary() {
     assert_eq!(files_with(&base, "keep this"), ["zori.db"], "the search sees what is there");
 }
 
+/// A dream has made several notes one, and one was saved again that had left recall: whoever forgets what stands for them forgets them all.
+#[test]
+fn what_was_merged_is_forgotten_with_what_it_became() {
+    let base = tempfile::tempdir().unwrap();
+    let mut store = store(&base, "/p");
+    let save =
+        |store: &mut ProjectStore, text: &str| store.save_note(text, "2027-01-05T00:00:00Z", NOW).unwrap();
+    save(&mut store, "The zanzibarcanary sings on Monday mornings");
+    save(&mut store, "The heron sings on Monday mornings");
+    assert_eq!(store.evict(0, NOW).unwrap(), 2);
+    save(&mut store, "The zanzibarcanary sings on Monday mornings");
+    let last = save(&mut store, "The zanzibarcanary sings on Monday morning");
+    sync(&mut store, &[("a", &["hello"])]);
+    let gates = crate::DreamGates { min_sessions: 1, min_hours: 0 };
+    assert_eq!(store.dream(gates, NOW).unwrap().map(|dreamt| dreamt.merged), Some(1));
+    assert_eq!(store.forget(&[last], NOW).unwrap(), [last]);
+    assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    store.sync(&[], true, NOW, |_| None).unwrap();
+    assert_eq!(found(&store, "what sings on Mondays"), ["The heron sings on Monday mornings"]);
+}
+
+/// What a job says leaves the file with it, also while somebody else has the database open, who keeps the log of changes from going with the last one.
+#[test]
+fn what_a_job_said_is_gone_from_the_file() {
+    let base = tempfile::tempdir().unwrap();
+    let (mut store, other) = (store(&base, "/p"), raw(&base));
+    other.query_row("SELECT count(*) FROM jobs", [], |row| row.get::<_, i64>(0)).unwrap();
+    let when = crate::When::cron("0 9 * * *", "UTC", NOW).unwrap();
+    let job = crate::NewJob {
+        name: "j",
+        when,
+        prompt: "feed the zanzibarcanary",
+        created_by: "user",
+        mode: "plan",
+    };
+    store.add_job(&job, NOW).unwrap();
+    assert_ne!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    assert!(store.remove_job("j", NOW).unwrap());
+    assert_eq!(files_with(&base, "zanzibarcanary"), [""; 0]);
+    drop(other);
+}
+
 /// Sessions that were removed are removed from the copy, whichever project they are of, and from the bytes of the file.
 #[test]
 fn what_was_removed_is_gone_from_the_file() {
