@@ -139,8 +139,20 @@ impl MemoryPlace {
 
     /// Brings the copy up to date, or makes all of it anew. `now`: seconds since 1970.
     pub fn sync(&self, store: &mut ProjectStore, anew: bool, now: i64) -> Result<Synced, IndexError> {
+        self.sync_while(store, anew, now, || true)
+    }
+
+    /// Does the same as long as `go_on` says so; what was read until then stays.
+    pub fn sync_while(
+        &self,
+        store: &mut ProjectStore,
+        anew: bool,
+        now: i64,
+        go_on: impl FnMut() -> bool,
+    ) -> Result<Synced, IndexError> {
         let sessions = SessionDir::new(self.sessions.clone());
-        store.sync(&self.files(), anew, now, |name| copy::of(&sessions, &SessionId::parse(name).ok()?))
+        let read = |name: &str| copy::of(&sessions, &SessionId::parse(name).ok()?);
+        store.sync_while(&self.files(), anew, now, read, go_on)
     }
 }
 

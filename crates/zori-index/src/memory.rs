@@ -86,11 +86,26 @@ impl ProjectStore {
         files: &[SessionFile],
         anew: bool,
         now: i64,
+        read: impl FnMut(&str) -> Option<SessionCopy>,
+    ) -> Result<Synced, IndexError> {
+        self.sync_while(files, anew, now, read, || true)
+    }
+
+    /// Does the same as long as `go_on` says so, which is asked before each session. What was copied until then stays.
+    pub fn sync_while(
+        &mut self,
+        files: &[SessionFile],
+        anew: bool,
+        now: i64,
         mut read: impl FnMut(&str) -> Option<SessionCopy>,
+        mut go_on: impl FnMut() -> bool,
     ) -> Result<Synced, IndexError> {
         let known = self.known_sessions()?;
         let mut synced = Synced::default();
         for file in files {
+            if !go_on() {
+                return Ok(synced);
+            }
             let facts = (file.len as i64, file.time as i64);
             if !anew && known.get(&file.name) == Some(&facts) {
                 synced.unchanged += 1;

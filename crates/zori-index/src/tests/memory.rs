@@ -22,6 +22,28 @@ fn the_copy_follows_the_files() {
     assert_eq!(messages, [said(2, "more"), said(1, "first")]);
 }
 
+/// What is stopped keeps what it has, and takes nothing away; the next one goes on there.
+#[test]
+fn stopped_in_the_middle() {
+    let base = tempfile::tempdir().unwrap();
+    let mut store = store(&base, "/p");
+    sync(&mut store, &[("gone", &["heron"])]);
+    let files = [file("a", 1), file("b", 1), file("c", 1)];
+    let copy = |name: &str| {
+        let said = vec![(1, "user", format!("heron {name}"), String::new())];
+        Some(SessionCopy { title: String::new(), messages: said })
+    };
+    let mut left = 2_i32;
+    let go_on = || {
+        left -= 1;
+        left >= 0
+    };
+    let synced = store.sync_while(&files, false, NOW, copy, go_on).unwrap();
+    assert_eq!(synced, Synced { read: 2, unchanged: 0, gone: 0 });
+    assert_eq!(found(&store, "heron").len(), 3);
+    assert_eq!(store.sync(&files, false, NOW, copy).unwrap(), Synced { read: 1, unchanged: 2, gone: 1 });
+}
+
 #[test]
 fn words_and_likeness_both_find() {
     let base = tempfile::tempdir().unwrap();

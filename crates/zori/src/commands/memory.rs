@@ -264,9 +264,10 @@ fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
     let (place, now) = (place_of(cx)?, now(cx));
     // Settings that cannot be used are refused before anything is written.
     let vectors = vectors_of(cx, &place)?;
+    let cancel = cx.cancel.clone();
     let made = || {
         let mut store = place.open()?;
-        let synced = place.sync(&mut store, true, now)?;
+        let synced = place.sync_while(&mut store, true, now, || cancel.cause().is_none())?;
         Ok((synced, store.count()?))
     };
     let ((synced, messages), aside) = match made() {
@@ -277,6 +278,8 @@ fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         }
         made => (made.map_err(|error| unusable(&error))?, None),
     };
+    // What was read until then stays.
+    cx.cancel.check()?;
     place.mark_used().map_err(|error| {
         Failure::new(&BASE_UNUSABLE, format!("cannot write {}: {error}", place.marker.display()))
     })?;
