@@ -54,7 +54,7 @@ pub const SEARCH: Command<App> = Command {
     ],
     list: true,
     id_field: Some("id"),
-    columns: &["id", "session", "turn", "role", "text"],
+    columns: &["id", "session", "turn", "role", "said_at", "text"],
     output_schema: ROWS,
     validate: |args, _: &AbsPath| nothing_to_look_for(&TEXT, args).into_iter().collect(),
     ..Command::new(&["memory", "search"], "Find what was said in earlier sessions of this project", search)
@@ -67,7 +67,7 @@ pub const LIST: Command<App> = Command {
     ],
     list: true,
     id_field: Some("id"),
-    columns: &["id", "session", "turn", "role", "text"],
+    columns: &["id", "session", "turn", "role", "said_at", "text"],
     output_schema: ROWS,
     ..Command::new(&["memory", "list"], "List what can be recalled of this project's sessions", list)
 };
@@ -173,10 +173,7 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         Ok(found.into_iter().map(|recalled| recalled.message).collect())
     };
     let reply = rows(cx, found, NOTHING)?;
-    Ok(match warning {
-        Some(why) => reply.warn(Warning::new("MEMORY_WITHOUT_VECTORS", why)),
-        None => reply,
-    })
+    Ok(with(reply, warning.map(|why| Warning::new("MEMORY_WITHOUT_VECTORS", why))))
 }
 
 fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
@@ -191,31 +188,43 @@ fn rows(
     let place = place_of(cx)?;
     let store = place.read().map_err(|error| unusable(&error))?;
     let Some(store) = store.filter(|_| place.is_used()) else {
-        let hint = format!(
-            "The memory of this project is not in use; `{} memory rebuild` begins it.",
-            cx.program.name
-        );
-        let none = Reply::rows(Vec::<Value>::new()).text(nothing);
-        return Ok(none.warn(Warning::new("MEMORY_UNUSED", hint)));
+        return Ok(Reply::rows(Vec::<Value>::new()).text(nothing).warn(unused(cx)));
     };
     let messages = find(&store).map_err(|error| unusable(&error))?;
-    let behind = store.behind(&place.files()).map_err(|error| unusable(&error))?;
+    let behind = behind(cx, &place, &store)?;
     let text = match messages.is_empty() {
         true => nothing.to_owned(),
         false => messages.iter().map(|message| line(message) + "\n").collect(),
     };
     let reply = Reply::rows(messages.iter().map(|message| External(row(message)))).text(text);
-    Ok(match behind {
-        0 => reply,
-        n => {
-            let sessions = if n == 1 { "session was" } else { "sessions were" };
-            let message = format!(
-                "{n} {sessions} used or removed since; `{} memory rebuild` takes that in, and so does a model that searches",
-                cx.program.name
-            );
-            reply.warn(Warning::new("MEMORY_BEHIND", message))
-        }
-    })
+    Ok(with(reply, behind))
+}
+
+fn with(reply: Reply, warning: Option<Warning>) -> Reply {
+    match warning {
+        Some(warning) => reply.warn(warning),
+        None => reply,
+    }
+}
+
+/// Says that nothing is remembered.
+fn unused(cx: &Context<'_>) -> Warning {
+    let how = format!("`{} memory rebuild` begins it", cx.program.name);
+    Warning::new("MEMORY_UNUSED", format!("The memory of this project is not in use; {how}."))
+}
+
+/// Says that what is remembered is not all that was said, where that is so.
+fn behind(cx: &Context<'_>, place: &MemoryPlace, store: &ProjectStore) -> Result<Option<Warning>, Failure> {
+    let sessions = match store.behind(&place.files()).map_err(|error| unusable(&error))? {
+        0 => return Ok(None),
+        1 => "1 session was".to_owned(),
+        n => format!("{n} sessions were"),
+    };
+    let message = format!(
+        "{sessions} used or removed since; `{} memory rebuild` takes that in, and so does a model that searches",
+        cx.program.name
+    );
+    Ok(Some(Warning::new("MEMORY_BEHIND", message)))
 }
 
 fn show(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
@@ -252,12 +261,16 @@ fn forget(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn export(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
-    let store = place_of(cx)?.read().map_err(|error| unusable(&error))?;
-    let messages = store.map(|store| store.messages()).transpose().map_err(|error| unusable(&error))?;
+    let place = place_of(cx)?;
+    let store = place.read().map_err(|error| unusable(&error))?;
+    let Some(store) = store.filter(|_| place.is_used()) else {
+        return Ok(Reply::document("").external().warn(unused(cx)));
+    };
+    let messages = store.messages().map_err(|error| unusable(&error))?;
+    let behind = behind(cx, &place, &store)?;
     let redactor = cx.app.redactor();
-    let lines =
-        messages.unwrap_or_default().iter().map(|message| format!("{}\n", row(message))).collect::<String>();
-    Ok(Reply::document(redactor.redact(&lines).into_owned()).external())
+    let lines = messages.iter().map(|message| format!("{}\n", row(message))).collect::<String>();
+    Ok(with(Reply::document(redactor.redact(&lines).into_owned()).external(), behind))
 }
 
 fn rebuild(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
@@ -319,8 +332,15 @@ pub(super) fn now(cx: &Context<'_>) -> i64 {
     (cx.clock.unix_ms() / 1_000) as i64
 }
 
+/// Returns the messages that are named, each once.
 fn numbers(args: &Args) -> Vec<i64> {
-    args.all(&IDS).iter().filter_map(|text| text.parse().ok()).collect()
+    let mut named: Vec<i64> = Vec::new();
+    for id in args.all(&IDS).iter().filter_map(|text| text.parse().ok()) {
+        if !named.contains(&id) {
+            named.push(id);
+        }
+    }
+    named
 }
 
 fn row(message: &Message) -> Value {

@@ -45,6 +45,11 @@ fn from_session_files_to_what_is_found() {
     Warning: The memory of this project is not in use; `zori memory rebuild` begins it.
     [exit status: 0]
     ");
+    insta::assert_snapshot!(world.run(&["memory", "export"]), @"
+    ------- stderr -------
+    Warning: The memory of this project is not in use; `zori memory rebuild` begins it.
+    [exit status: 0]
+    ");
     assert!(!world.base().join("zori.db").exists(), "looking makes nothing");
     insta::assert_snapshot!(world.run(&["memory", "rebuild"]), @"
     4 messages of 2 sessions can be recalled
@@ -64,7 +69,7 @@ fn from_session_files_to_what_is_found() {
     Yes: the lexer stays hand-written, a regex was slower.
     [exit status: 0]
     ");
-    insta::assert_snapshot!(world.run(&["memory", "forget", "2", "77", "--yes"]), @"
+    insta::assert_snapshot!(world.run(&["memory", "forget", "2", "77", "2", "--yes"]), @"
     Forgot 1 of 2; the session files still have what was said: `sessions rm` removes those
     [exit status: 0]
     ");
@@ -77,6 +82,21 @@ fn from_session_files_to_what_is_found() {
     Warning: 1 session was used or removed since; `zori memory rebuild` takes that in, and so does a model that searches
     [exit status: 0]
     ");
+    // A part of it says when that was, too.
+    insta::assert_snapshot!(world.run(&["memory", "list", "--limit", "1"]), @"
+    4  tuesday  1  assistant  2026-11-16T09:00:02Z  Soup.
+    ------- stderr -------
+    Warning: 1 session was used or removed since; `zori memory rebuild` takes that in, and so does a model that searches
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(world.run(&["memory", "export"]), @r#"
+    {"id":4,"session":"tuesday","turn":1,"role":"assistant","said_at":"2026-11-16T09:00:02Z","text":"Soup."}
+    {"id":3,"session":"tuesday","turn":1,"role":"user","said_at":"2026-11-16T09:00:01Z","text":"What is for lunch?"}
+    {"id":1,"session":"monday","turn":1,"role":"user","said_at":"2026-11-16T09:00:01Z","text":"Do we keep the lexer by hand?"}
+    ------- stderr -------
+    Warning: 1 session was used or removed since; `zori memory rebuild` takes that in, and so does a model that searches
+    [exit status: 0]
+    "#);
     insta::assert_snapshot!(world.run(&["memory", "rebuild"]), @"
     5 messages of 3 sessions can be recalled
     [exit status: 0]
