@@ -106,15 +106,25 @@ impl MemoryPlace {
 
     /// Returns the sessions that were begun in the project.
     pub fn sessions(&self) -> Vec<SessionId> {
+        self.sessions_and_strays().0
+    }
+
+    /// Returns the sessions that were begun in the project, and those that have words but do not say where they were begun.
+    pub fn sessions_and_strays(&self) -> (Vec<SessionId>, Vec<SessionId>) {
         let sessions = SessionDir::new(self.sessions.clone());
-        let listed = sessions.list().unwrap_or_default();
         // Many sessions are begun in few folders, each of which is looked for once.
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
-        let mut is_of_project = |id: &SessionId| {
-            let Some(root) = begun_in(&sessions, id) else { return false };
-            *known.entry(root).or_insert_with_key(|root| self.project_of(root) == self.project)
-        };
-        listed.into_iter().map(|entry| entry.id).filter(|id| is_of_project(id)).collect()
+        let (mut own, mut strays) = (Vec::new(), Vec::new());
+        for id in sessions.list().unwrap_or_default().into_iter().map(|entry| entry.id) {
+            if let Some(root) = begun_in(&sessions, &id) {
+                let is_own =
+                    known.entry(root).or_insert_with_key(|root| self.project_of(root) == self.project);
+                own.extend(is_own.then_some(id));
+            } else if fs::metadata(sessions.file(&id)).is_ok_and(|facts| facts.len() > 0) {
+                strays.push(id);
+            }
+        }
+        (own, strays)
     }
 
     /// Returns the project that a folder belongs to.

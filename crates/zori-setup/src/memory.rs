@@ -71,17 +71,19 @@ pub fn settings(
 
 /// Returns whether the config names a model or a server for vectors.
 pub fn asks_others(config: &Config) -> bool {
-    config.text("memory.embedder").is_some() || config.text("memory.vectors") == Some("qdrant")
+    config.text("memory.embedder").is_some() || uses_qdrant(config)
+}
+
+/// Returns whether vectors are kept in a Qdrant server.
+pub fn uses_qdrant(config: &Config) -> bool {
+    config.text("memory.vectors") == Some("qdrant")
 }
 
 /// Returns where vectors come from and where they are kept; what cannot be understood is refused.
 pub fn vectors(config: &Config, env: &Environment, place: &MemoryPlace) -> Result<VectorSettings, Failure> {
     let embedder =
         config.text("memory.embedder").map(|name| embedder(name, config, env, place)).transpose()?;
-    let qdrant = match config.text("memory.vectors") {
-        Some("qdrant") => Some(qdrant(config, env)?),
-        _ => None,
-    };
+    let qdrant = uses_qdrant(config).then(|| qdrant(config, env)).transpose()?;
     Ok(VectorSettings { embedder, qdrant })
 }
 

@@ -36,6 +36,8 @@ pub struct ProjectState {
     pub sessions: Vec<SessionId>,
     /// Session files that were put into the trash.
     pub trashed: Vec<PathBuf>,
+    /// Session files, also in the trash, that do not say where they were begun: their beginning is damaged.
+    pub strays: Vec<PathBuf>,
     /// What is written for GUIs beside the sessions.
     pub transcripts: Vec<PathBuf>,
     /// What was being typed.
@@ -69,7 +71,7 @@ impl ProjectState {
     pub fn look(data_dir: &DataDir, folder: &Path, scratch: &Path) -> Result<Self, Unclear> {
         let place = memory::place(data_dir, folder, scratch);
         let own = project_dir(data_dir.dir(), &place.project);
-        let sessions = place.sessions();
+        let (sessions, strays) = place.sessions_and_strays();
         let trash = MemoryPlace { sessions: place.sessions.join("trash"), ..place.clone() };
         let in_trash = SessionDir::new(trash.sessions.clone());
         let store = place.read().map_err(Unclear::Database)?;
@@ -86,7 +88,9 @@ impl ProjectState {
         let gone = |path: &PathBuf| kept.jobs == 0 || !named(path, |name| name == uses::SCHEDULE);
         files.extend(children(&notes).into_iter().filter(gone));
         let (debug, debug_linked) = debug_dump::folders(&place.project);
-        let trashed = trash.sessions();
+        let (trashed, trashed_strays) = trash.sessions_and_strays();
+        let in_sessions = SessionDir::new(place.sessions.clone());
+        let strays = strays.iter().map(|id| in_sessions.file(id));
         let names = names(&place, &sessions, &trashed);
         Ok(Self {
             transcripts: transcripts(&place.sessions, &names),
@@ -96,6 +100,7 @@ impl ProjectState {
                 .filter(|folder| is_feedback_of(folder, &place))
                 .collect(),
             trashed: trashed.iter().map(|id| in_trash.file(id)).collect(),
+            strays: strays.chain(trashed_strays.iter().map(|id| in_trash.file(id))).collect(),
             undo: count_undo(&own.join("undo")).map_err(Unclear::Undo)?,
             folder: own,
             notes,
@@ -151,6 +156,7 @@ impl ProjectState {
             "cost_entries": self.kept.usage,
             // They may hold words of any project.
             "damaged_databases": Database::damaged(&self.place.database).len(),
+            "damaged_sessions": self.strays.len(),
             "debug_dumps": if include_debug { 0 } else { self.debug.len() },
             // These belong to no project.
             "line_chat_history": data_dir.chat_history().exists(),

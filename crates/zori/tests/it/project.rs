@@ -157,6 +157,7 @@ fn only_the_exact_name_goes_on() {
     }
     insta::assert_snapshot!(purge(&world, &mine, &[], "mine\n"), @"
     Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 indexed code file, 1 checkpoint file, 4 project files, 1 audit file
+    Kept: 1 debug dump (deleted with `--include-debug`)
     ------- stderr -------
     WARNING: this deletes everything that zori keeps of the project $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 indexed code file, 1 checkpoint file, 4 project files, 1 audit file. It cannot be undone.
     Type the project name to confirm: [no newline]
@@ -195,6 +196,7 @@ fn the_canary_is_gone_and_the_other_project_is_as_it_was() {
     let untouched = [kept("config.toml"), kept("skills/a/SKILL.md"), kept("vault.age")];
     insta::assert_snapshot!(purge(&world, &mine, &["--yes"], ""), @"
     Deleted of $WORK/mine: 1 session, 1 trashed session, 1 transcript, 1 draft, 2 recallable messages, 2 embeddings, 1 indexed code file, 1 checkpoint file, 4 project files, 1 audit file
+    Kept: 1 debug dump (deleted with `--include-debug`)
     [exit status: 0]
     ");
     insta::assert_snapshot!(files_with(&world, &mine, CANARY).join("\n"), @"$WORK/mine/.local/debug/s1/0000-request.json");
@@ -229,7 +231,11 @@ fn what_is_scheduled_stays_so() {
         names
     };
     assert_eq!(names(), ["index", "memory", "schedule"]);
-    purge(&world, &mine, &["--yes"], "").success();
+    let said = purge(&world, &mine, &["--dry-run"], "").success().stdout();
+    let kept = "1 scheduled job (`schedule rm` removes what is scheduled), 1 debug dump (deleted with `--include-debug`)";
+    assert_eq!(said.lines().last(), Some(format!("Would keep: {kept}").as_str()));
+    let said = purge(&world, &mine, &["--yes"], "").success().stdout();
+    assert_eq!(said.lines().last(), Some(format!("Kept: {kept}").as_str()));
     assert_eq!(names(), ["schedule"]);
     let listed = String::from_utf8(run(&["schedule", "list"]).stdout).expect("it is text");
     assert!(listed.contains("nightly"), "{listed}");
@@ -291,6 +297,23 @@ fn a_root_that_vanished() {
     fs::create_dir_all(mine.join(".git")).expect("it can be made");
     purge(&world, &mine, &["--yes"], "").success();
     assert_eq!(files_with(&world, &mine, CANARY), [""; 0]);
+}
+
+/// A session file whose beginning is damaged could be of any project: it stays, and that is said.
+#[test]
+fn a_session_of_nobody() {
+    let (world, mine, _) = two_projects();
+    let purged = |first: &str, second: &str| {
+        for (name, text) in [("broken.jsonl", first), ("trash/older.jsonl", second)] {
+            world.write(world.base().join("sessions").join(name), text);
+        }
+        let purged = purge(&world, &mine, &["--yes"], "");
+        assert_eq!(purged.code(), Some(0), "{purged}");
+        purged.stderr()
+    };
+    insta::assert_snapshot!(purged(r#"{"type":"me"#, ""), @"Warning: $BASE/sessions/broken.jsonl does not say where it was begun, and may have words of any project: delete it by hand");
+    insta::assert_snapshot!(purged("{}\n", "no record\n"), @"Warning: $BASE/sessions/broken.jsonl and 1 more do not say where they were begun, and may have words of any project: delete them by hand");
+    assert_eq!(purged("", ""), "");
 }
 
 /// A thousand projects in one database: one goes, the others are as they were.

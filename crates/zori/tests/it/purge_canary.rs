@@ -212,11 +212,15 @@ fn no_byte_of_the_canary_is_left_anywhere() {
     };
     let before = kept(&world);
     note_in_the_log(&world, &mine);
-    purge(&world, &mine, &["--yes", "--include-debug"], "").success();
+    // The config names no Qdrant server (any more), and there are points in one.
+    let elsewhere = "may be in a Qdrant server that the config does not name any more: delete it there";
+    let done = purge(&world, &mine, &["--yes", "--include-debug"], "").success();
+    assert!(done.stderr().contains(elsewhere), "{done}");
     // D-31: what is scheduled is kept, and said; it is the only place that is left.
     insta::assert_snapshot!(places(&world), @"$BASE/zori.db");
     run(&world, &mine, &["schedule", "rm", "nightly", "--yes"]);
-    purge(&world, &mine, &["--yes", "--include-debug"], "").success();
+    let done = purge(&world, &mine, &["--yes", "--include-debug"], "").success();
+    assert!(!done.stderr().contains(elsewhere), "{done}");
     insta::assert_snapshot!(places(&world), @"");
     assert_eq!(kept(&world), before);
 }

@@ -25,7 +25,7 @@ use zori_setup::app::App;
 use zori_setup::data_dir::DataDir;
 use zori_setup::debug_dump;
 use zori_setup::error::{PURGE_CANCELLED, PURGE_FAILED};
-use zori_setup::memory::unusable;
+use zori_setup::memory::{unusable, uses_qdrant};
 use zori_setup::project_state::{ProjectState, audit_files, each, remove, words};
 use zori_setup::wire_up;
 
@@ -59,8 +59,9 @@ fn dry_run(cx: &Context<'_>, args: &Args) -> Result<Reply, Failure> {
     cx.app.record.forget();
     let state = ready(cx)?;
     let counts = counted(&state, args);
-    let text =
+    let mut text =
         format!("Would delete of {}: {}", one_line(&state.place.project.to_string_lossy()), words(&counts));
+    text.extend(kept(&state, args).map(|kept| format!("\nWould keep: {kept}")));
     let preview = (cx.command.preview.expect("it has one"))(cx, args)?;
     let mut data = data(&state, &counts, &cx.app.data_dir()?, args);
     if let (Value::Object(data), Value::Object(preview)) = (&mut data, preview.data()) {
@@ -93,19 +94,30 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let effect = if nothing { Effect::Noop } else { Effect::Deleted };
     let mut text =
         format!("Deleted of {}: {}", one_line(&state.place.project.to_string_lossy()), words(&counts));
-    if state.kept.jobs > 0 {
-        let jobs = words(&[("scheduled_jobs", state.kept.jobs)]);
-        text.push_str(&format!("\nKept: {jobs} (`schedule rm` removes what is scheduled)"));
-    }
+    text.extend(kept(&state, args).map(|kept| format!("\nKept: {kept}")));
     let reply = Reply::changed(effect, data(&state, &counts, &data_dir, args)).text(text);
     let reply = Database::damaged(&state.place.database).into_iter().fold(reply, |reply, damaged| {
         let why =
             "is a damaged database that was put aside, and may have words of any project: delete it by hand";
         reply.warn(Warning::new("DAMAGED_DATABASE", format!("{} {why}", damaged.display())))
     });
+    let reply = strays(&state).into_iter().chain(elsewhere(cx, &state)).fold(reply, Reply::warn);
     Ok(left.into_iter().fold(reply, |reply, why| {
         reply.warn(Warning::new("PURGE_UNFINISHED", format!("{why}; the same command again finishes it")))
     }))
+}
+
+/// Returns what stays of the project, with what takes it away; `None` where nothing does (D-31).
+fn kept(state: &ProjectState, args: &Args) -> Option<String> {
+    let dumps = if args.has(&INCLUDE_DEBUG) { 0 } else { state.debug.len() as u64 };
+    let kinds = [
+        ("scheduled_jobs", state.kept.jobs, " (`schedule rm` removes what is scheduled)"),
+        ("cost_entries", state.kept.usage, ""),
+        ("debug_dumps", dumps, " (deleted with `--include-debug`)"),
+    ];
+    let some = kinds.into_iter().filter(|(_, count, _)| *count > 0);
+    let kept: Vec<_> = some.map(|(kind, count, way)| words(&[(kind, count)]) + way).collect();
+    (!kept.is_empty()).then(|| kept.join(", "))
 }
 
 /// Deletes what a server outside keeps of the project, where the config names one. Best effort: what cannot be reached is told.
@@ -120,6 +132,29 @@ fn purge_outside(cx: &Context<'_>, state: &ProjectState) -> Option<String> {
         Ok(Err(why)) => Some(format!("vectors outside are left: {why}")),
         Err(failure) => Some(format!("vectors outside are left: {}", failure.message)),
     }
+}
+
+/// Says which session files are left because nobody knows whose they are.
+fn strays(state: &ProjectState) -> Option<Warning> {
+    let (first, others) = state.strays.split_first()?;
+    let (which, say, them) = match others.len() {
+        0 => (String::new(), "does not say where it was begun", "it"),
+        n => (format!(" and {n} more"), "do not say where they were begun", "them"),
+    };
+    let message =
+        format!("{}{which} {say}, and may have words of any project: delete {them} by hand", first.display());
+    Some(Warning::new("DAMAGED_SESSION", message))
+}
+
+/// Says that a server may still have vectors of the project: some were kept in one, and the config names none any more.
+fn elsewhere(cx: &Context<'_>, state: &ProjectState) -> Option<Warning> {
+    let config = cx.app.data_dir().and_then(|data_dir| data_dir.read_config()).ok()?;
+    if state.rows.of("embeddings") == 0 || uses_qdrant(&config) {
+        return None;
+    }
+    let collection = format!("zori_{}", project_key(&state.place.project));
+    let why = "may be in a Qdrant server that the config does not name any more: delete it there";
+    Some(Warning::new("VECTORS_ELSEWHERE", format!("the collection {collection} {why}")))
 }
 
 /// Returns what is kept of the project, if it can be purged now.
