@@ -18,7 +18,7 @@ use crate::memory::{StorePlace, VectorSettings};
 use crate::use_marker;
 
 pub use pass::{Pass, Progress};
-pub use places::{CodeQuery, indexed_so_far, search as search_code};
+pub use places::{CodeQuery, indexed_so_far, search as search_code, unknown_kind};
 pub(crate) use tools::tools;
 
 /// Says of a file whether it may hold secrets.

@@ -66,6 +66,7 @@ pub use blocking::{BlockingSession, runtime};
 pub use child_env::{ChildEnvironment, InheritEverything};
 pub use code_index::{
     CodeIndexPlace, CodeQuery, GRAMMARS, IsSensitive, Pass, Progress, indexed_so_far, search_code,
+    unknown_kind,
 };
 pub use error::HostError;
 pub use extensions::{Extensions, SlashEntry};

@@ -102,6 +102,17 @@ impl ProjectStore {
         Ok(hits)
     }
 
+    /// Returns the kinds of symbols that the project has, by name.
+    pub fn code_kinds(&self) -> Result<Vec<String>, IndexError> {
+        let failed = self.failed();
+        let query = "SELECT DISTINCT kind FROM code_symbols WHERE project_id = ?1 ORDER BY kind";
+        let mut rows = self.database.connection.prepare(query).map_err(&failed)?;
+        rows.query_map([self.id], |row| row.get(0))
+            .map_err(&failed)?
+            .collect::<Result<_, _>>()
+            .map_err(&failed)
+    }
+
     /// Returns the files of the project, or of a folder of it, with their symbols.
     pub fn code_map(&self, path: Option<&str>) -> Result<Vec<MappedFile>, IndexError> {
         let failed = self.failed();

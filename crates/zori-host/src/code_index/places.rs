@@ -43,6 +43,13 @@ pub fn search(store: &ProjectStore, query: &CodeQuery<'_>) -> Result<Vec<CodeHit
     Ok(hits)
 }
 
+/// Says so of a kind that no symbol of the project has: who asks for it finds nothing, whatever the words.
+pub fn unknown_kind(store: &ProjectStore, kind: &str) -> Result<Option<String>, IndexError> {
+    let kinds = store.code_kinds()?;
+    let said = || format!("no symbol here is of the kind `{kind}`; there are {}", kinds.join(", "));
+    Ok((!kinds.is_empty() && !kinds.iter().any(|known| known == kind)).then(said))
+}
+
 /// Leaves of a chunk the lines around what was found.
 fn cut(hit: &mut CodeHit, words: &[String]) {
     let lines: Vec<&str> = hit.text.lines().collect();

@@ -17,7 +17,7 @@ use zori_index::{CodeHit, IndexError, MappedFile, ProjectStore};
 use zori_tools::toolset::ExternalTool;
 
 use super::CodeIndexPlace;
-use super::places::{self, CodeQuery, indexed_so_far};
+use super::places::{self, CodeQuery, indexed_so_far, unknown_kind};
 use crate::memory::{AskedBy, Vectors};
 use crate::project_tool::{answer, finished, invalid, spec, with_warning};
 
@@ -113,6 +113,12 @@ impl Tool for Search {
                 limit: limit * 2,
             };
             let mut hits = places::search(store, &query)?;
+            if hits.is_empty()
+                && let Some(kind) = query.kind
+                && let Some(why) = unknown_kind(store, kind)?
+            {
+                return Ok(invalid(format!("`kind`: {why}")));
+            }
             hits.retain(|hit| !snapshot.withholds(&index.place.project.join(&hit.path)));
             hits.truncate(limit);
             index.found(&hits, store)

@@ -1,11 +1,13 @@
 //! `index build|status|search|clear`: the code index of this project (`docs/contracts/code-index.md`).
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
 use zori_contract::command::Command;
+use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::exit::Danger;
 use zori_contract::external::External;
 use zori_contract::failure::Failure;
@@ -16,10 +18,12 @@ use zori_contract::mode::Verbosity;
 use zori_contract::path::AbsPath;
 use zori_contract::reply::{Effect, Reply};
 use zori_contract::warning::Warning;
+use zori_core::path::normalise;
 use zori_core::text::{counted, one_line};
 use zori_core::time::Timestamp;
 use zori_host::{
     AskedBy, CodeIndexPlace, CodeQuery, GRAMMARS, SystemClock, Vectors, indexed_so_far, search_code,
+    unknown_kind,
 };
 use zori_index::{CodeHit, CodeStatus, ProjectStore};
 
@@ -104,6 +108,8 @@ pub const CLEAR: Command<App> = Command {
         example("delete it, and do not use it any more", "zori index clear --yes"),
     ],
     danger: Danger::Destructive,
+    // The words of a large index take their time to leave the file.
+    timeout_ms: Some(600_000),
     preview: Some(|cx, _| {
         let place = place_of(cx)?;
         let files =
@@ -250,7 +256,7 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         let nothing = Reply::rows(Vec::<Value>::new()).text(NOTHING);
         return Ok(nothing.warn(Warning::new("INDEX_UNUSED", unused(cx))));
     };
-    let below = args.text(&BELOW).map(|path| path.trim_start_matches("./").trim_end_matches('/'));
+    let below = args.text(&BELOW).map(|path| below(cx, &place.project, path)).transpose()?.flatten();
     let text = args.all(&TEXT).join(" ");
     let (asked_by, warning) = match vectors_of(cx)? {
         Some(vectors) => wait_for(cx, vectors.ask(&text))?,
@@ -259,7 +265,7 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let query = CodeQuery {
         text: &text,
         kind: args.text(&KIND),
-        path: below.filter(|path| !path.is_empty() && *path != "."),
+        path: below.as_deref(),
         likeness: asked_by.vector(),
         limit: MOST,
     };
@@ -269,15 +275,38 @@ fn search(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         false => hits.iter().map(|hit| line(hit) + "\n").collect(),
     };
     let progress = store.code_progress().map_err(|error| unusable(&error))?;
+    let unknown = query.kind.filter(|_| hits.is_empty()).map(|kind| unknown_kind(&store, kind));
+    let unknown = unknown.transpose().map_err(|error| unusable(&error))?.flatten();
     let reply = Reply::rows(hits.iter().map(|hit| External(row(hit)))).text(listed);
     let reply = match warning {
         Some(why) => reply.warn(Warning::new("INDEX_WITHOUT_VECTORS", why)),
+        None => reply,
+    };
+    let reply = match unknown {
+        Some(why) => reply.warn(Warning::new("KIND_UNKNOWN", format!("`--kind`: {why}"))),
         None => reply,
     };
     Ok(match indexed_so_far(progress) {
         Some(note) => reply.warn(Warning::new("INDEX_BEHIND", note)),
         None => reply,
     })
+}
+
+/// Returns a file or folder as the index has it, below the project's root; `None` for all of it. It is meant from where somebody is, or as a search
+/// shows it.
+fn below(cx: &Context<'_>, project: &Path, path: &str) -> Result<Option<String>, Failure> {
+    let here = cx.cwd.as_path().canonicalize().unwrap_or_else(|_| cx.cwd.as_path().to_owned());
+    let [from_here, from_root] = [here, project.to_owned()].map(|folder| folder.join(path));
+    let path = if from_here.exists() { from_here } else { from_root };
+    let path = path.canonicalize().unwrap_or_else(|_| normalise(&path));
+    match path.strip_prefix(project).ok().and_then(Path::to_str) {
+        Some(below) => Ok(Some(below.to_owned()).filter(|below| !below.is_empty())),
+        None => {
+            let message =
+                format!("`--below`: {} is not in the project {}", path.display(), project.display());
+            Err(Failure::new(&VALIDATION_ERROR, message))
+        }
+    }
 }
 
 fn clear(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {

@@ -61,6 +61,29 @@ fn from_files_to_what_is_found() {
     Nothing fits.
     [exit status: 0]
     ");
+    // From where somebody is, by its whole path, and as a search shows it.
+    std::fs::create_dir(world.work().join(".git")).expect("it can be made");
+    let places = |below: &str| {
+        let args = ["index", "search", "retry after", "--below", below];
+        let found = world.cmd(&args).current_dir(world.work().join("src")).output().expect("it starts");
+        String::from_utf8(found.stdout).expect("it is text")
+    };
+    let whole = world.work().join("src/http.ts");
+    let found =
+        ["http.ts", "src/http.ts", "./http.ts", "../src/http.ts", whole.to_str().expect("it is text")];
+    assert_eq!(found.map(places), ["src/http.ts:2-2  method retryAfter(seconds: number)\n"; 5]);
+    assert_eq!(places("../README.md"), "Nothing fits.\n");
+    insta::assert_snapshot!(world.run(&["index", "search", "herons", "--below", "/etc"]), @"
+    ------- stderr -------
+    Error: `--below`: /etc is not in the project $WORK
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(world.run(&["index", "search", "retry", "--kind", "fn"]), @"
+    Nothing fits.
+    ------- stderr -------
+    Warning: `--kind`: no symbol here is of the kind `fn`; there are class, function, heading, method
+    [exit status: 0]
+    ");
     insta::assert_snapshot!(world.run(&["index", "status"]), @"
     3 files indexed, 4 symbols
     Languages: 1 markdown, 1 rust, 1 typescript
