@@ -126,6 +126,9 @@ impl Schedule {
         if prompt.is_empty() || prompt.len() > LONGEST_PROMPT {
             return Ok(invalid(format!("`prompt` must have 1 to {LONGEST_PROMPT} bytes")));
         }
+        if prompt == "-" {
+            return Ok(invalid("`prompt` is `-`, which is standard input, and a job has none"));
+        }
         let zone = args["tz"].as_str().unwrap_or(&self.settings.zone);
         let when = match (args["cron"].as_str(), args["at"].as_str()) {
             (Some(line), None) => When::cron(line, zone, self.now()),
@@ -238,6 +241,9 @@ mod tests {
         let text = |output: ToolOutput| output.text.unwrap_or_default().to_string();
         let added = text(schedule.add(&job).unwrap());
         assert!(added.starts_with("Added `nightly`: next at ") && at("uses/schedule").exists(), "{added}");
+        let job = json!({"name": "input", "cron": "0 3 * * *", "prompt": "-"});
+        let refused = schedule.add(&job).unwrap().failure.map(|failure| failure.message);
+        assert_eq!(refused.as_deref(), Some("`prompt` is `-`, which is standard input, and a job has none"));
         fs::remove_dir_all(at("uses")).unwrap();
         fs::write(at("uses"), "in its place").unwrap();
         let job = json!({"name": "weekly", "cron": "0 3 * * 1", "prompt": "look"});

@@ -27,6 +27,8 @@ pub enum WhenError {
     Never(String),
     #[error("`{0}` is not a time; write `2027-01-31T09:30` in the time zone, or `2027-01-31T09:30:00Z`")]
     Time(String),
+    #[error("`{time}` does not come in {zone}: the clocks leap over it")]
+    LeaptOver { time: String, zone: String },
     #[error("`{0}` is past")]
     Past(String),
 }
@@ -60,7 +62,9 @@ impl When {
                 let local = zone_of(zone)?.to_ambiguous_timestamp(local.ok_or_else(bad)?);
                 // An hour that comes twice is meant the first time; one that the clocks leap over does not exist.
                 match local.offset() {
-                    AmbiguousOffset::Gap { .. } => return Err(bad()),
+                    AmbiguousOffset::Gap { .. } => {
+                        return Err(WhenError::LeaptOver { time: text.to_owned(), zone: zone.to_owned() });
+                    }
                     _ => local.earlier().map_err(|_| bad())?,
                 }
             }
