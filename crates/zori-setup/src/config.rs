@@ -182,9 +182,13 @@ impl Config {
                         let start = starts(spans.get_ref(), &[&name, &key]).first().copied().unwrap_or(start);
                         let full = format!("{name}.{key}");
                         match value {
-                            Value::Table(inner) if INNER_TABLES.contains(&full.as_str()) => flat.extend(
-                                inner.into_iter().map(|(key, value)| (format!("{full}.{key}"), start, value)),
-                            ),
+                            Value::Table(inner) if INNER_TABLES.contains(&full.as_str()) => {
+                                flat.extend(inner.into_iter().map(|(last, value)| {
+                                    let own = starts(spans.get_ref(), &[&name, &key, &last]);
+                                    let start = own.first().copied().unwrap_or(start);
+                                    (format!("{full}.{last}"), start, value)
+                                }));
+                            }
                             value => flat.push((full, start, value)),
                         }
                     }

@@ -307,6 +307,11 @@ fn settings_that_cannot_be_used() {
     Error: $BASE/config.toml:2:11: `memory.vectors` must be one of "local", "qdrant", not the string "pinecone"
     [exit status: 2]
     "#);
+    insta::assert_snapshot!(refused("qdrant.url = 7"), @r#"
+    ------- stderr -------
+    Error: $BASE/config.toml:2:14: `memory.qdrant.url` must be a string, not 7
+    [exit status: 2]
+    "#);
     let unknown = refused("embedder = \"nobody:model\"");
     assert!(
         unknown.contains("Error: unknown provider `nobody`\n") && unknown.ends_with("[exit status: 2]"),
