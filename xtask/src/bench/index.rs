@@ -66,15 +66,18 @@ pub fn index(bench: &Bench) -> Result<Vec<Figure>> {
         bar: Bar::Under(50.0),
     });
     let mut searches = Vec::new();
-    let status = median(&repeated(|_| timed(bench, &["index", "status"], &tree))?);
+    // A start, and no more: counting an index takes longer than a search in it.
+    let empty = bench.work().join("empty");
+    fs::create_dir_all(empty.join(".git"))?;
+    let start = median(&repeated(|_| timed(bench, &["index", "status"], &empty))?);
     for question in QUESTIONS {
         searches.extend(repeated(|_| timed(bench, &["index", "search", question], &tree))?);
     }
     searches.sort_by(f64::total_cmp);
     let p95 = searches[searches.len() * 95 / 100];
     figures.push(Figure {
-        name: "index: search p95, above `index status` (floor: ripgrep)",
-        measured: ms((p95 - status).max(0.0)),
+        name: "index: search p95, above `index status` of an empty folder (floor: ripgrep)",
+        measured: ms((p95 - start).max(0.0)),
         floor: rg.map(ms),
         bar: Bar::Under(10.0),
     });
