@@ -1,5 +1,7 @@
 //! A command as a value: all that can be said about it before it runs. Help, manifest, checks and gates follow from it.
 
+use serde_json::Value;
+
 use crate::args::Args;
 use crate::error::ErrorKind;
 use crate::exit::{Danger, Exit};
@@ -65,6 +67,8 @@ pub struct Command<A: 'static> {
     pub stdin: Option<StdinInput>,
     /// The columns of its rows.
     pub columns: &'static [&'static str],
+    /// How a row reads as a line of text, for a command whose whole list is such lines: a page of it is, too. Without it a page shows its columns.
+    pub line: Option<fn(&Value) -> String>,
     /// The field with the id of a row, for `--output id` and cursors.
     pub id_field: Option<&'static str>,
     /// It walks over folders: `--no-follow-symlinks`, `--max-depth`; [`crate::walk::Walk`] does it.
@@ -173,6 +177,7 @@ impl<A> Command<A> {
             safe_default: false,
             stdin: None,
             columns: &[],
+            line: None,
             id_field: None,
             timeout_ms: Some(30_000),
             max_output_bytes: None,

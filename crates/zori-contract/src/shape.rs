@@ -11,6 +11,8 @@ pub struct Columns {
     pub names: &'static [&'static str],
     /// The field with the id.
     pub id: Option<&'static str>,
+    /// How a row reads as a line of text.
+    pub line: Option<fn(&Value) -> String>,
 }
 
 /// Returns the rows in a format without envelope. The last line has its newline. `width` is how wide a table may be.
@@ -109,8 +111,11 @@ fn ids(rows: &[Value], columns: Columns) -> String {
     rows.iter().filter_map(|row| row.get(field)).map(|id| scalar(id).replace('\n', " ") + "\n").collect()
 }
 
-/// One row as text: its cells side by side if it has columns, else one line for each field.
+/// One row as text: as the command writes it, else its cells side by side if it has columns, else one line for each field.
 fn flat(row: &Value, columns: Columns) -> String {
+    if let Some(line) = columns.line {
+        return line(row) + "\n";
+    }
     let Value::Object(map) = row else { return scalar(row) + "\n" };
     if !columns.names.is_empty() {
         let cells: Vec<_> = columns.names.iter().map(|name| cell(row, name)).collect();
@@ -125,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    const COLUMNS: Columns = Columns { names: &["id", "title"], id: Some("id") };
+    const COLUMNS: Columns = Columns { names: &["id", "title"], id: Some("id"), line: None };
 
     fn printed(format: Format) -> String {
         let rows =
@@ -146,6 +151,14 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_its_own_is_for_text_alone() {
+        let own = Columns { line: Some(|row| format!("row {}", row["id"])), ..COLUMNS };
+        let rows = [json!({"id": "a", "title": "one\ntwo"})];
+        assert_eq!(print(Format::Plain, &rows, own, None), "row \"a\"\n");
+        assert_eq!(print(Format::Tsv, &rows, own, None), "id\ttitle\na\tone\\ntwo\n");
+    }
+
+    #[test]
     fn a_table_has_a_width() {
         let rows = [json!({"id": "a", "title": "ein längerer Titel"}), json!({"id": "b", "title": "kurz"})];
         assert_eq!(print(Format::Table, &rows, COLUMNS, Some(12)), "ID  TITLE\na   ein län…\nb   kurz\n");
@@ -160,7 +173,7 @@ mod tests {
 
     #[test]
     fn without_columns_every_field_is_shown() {
-        let bare = Columns { names: &[], id: None };
+        let bare = Columns { names: &[], id: None, line: None };
         assert_eq!(print(Format::Plain, &[json!({"b": [1], "a": true})], bare, None), "b: [1]\na: true\n");
         assert_eq!(print(Format::Tsv, &[json!({"b": 1}), json!({"a": 2})], bare, None), "a\tb\n\t1\n2\t\n");
     }

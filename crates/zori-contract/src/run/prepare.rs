@@ -112,6 +112,8 @@ pub(super) fn prepare<A>(
         columns: Columns {
             names: command.map_or(&[], |command| command.columns),
             id: command.and_then(|command| command.id_field),
+            // Who picks fields sees those.
+            line: command.and_then(|command| command.line).filter(|_| !args.has(&framework::FIELDS)),
         },
         mode,
         facts,

@@ -55,6 +55,7 @@ pub const SEARCH: Command<App> = Command {
     list: true,
     id_field: Some("id"),
     columns: &["id", "session", "turn", "role", "said_at", "text"],
+    line: Some(row_line),
     output_schema: ROWS,
     validate: |args, _: &AbsPath| nothing_to_look_for(&TEXT, args).into_iter().collect(),
     ..Command::new(&["memory", "search"], "Find what was said in earlier sessions of this project", search)
@@ -68,6 +69,7 @@ pub const LIST: Command<App> = Command {
     list: true,
     id_field: Some("id"),
     columns: &["id", "session", "turn", "role", "said_at", "text"],
+    line: Some(row_line),
     output_schema: ROWS,
     ..Command::new(&["memory", "list"], "List what can be recalled of this project's sessions", list)
 };
@@ -358,6 +360,14 @@ fn head(message: &Message) -> String {
 }
 
 fn line(message: &Message) -> String {
-    let text: String = one_line(&message.content).chars().take(SHOWN_CHARS).collect();
-    format!("{}  {text}", head(message))
+    row_line(&row(message))
+}
+
+/// Returns a row as a line: what was said may have many, and pages.
+fn row_line(row: &Value) -> String {
+    let text = |key: &str| row[key].as_str().unwrap_or_default();
+    let place =
+        row["session"].as_str().map(|session| format!("{session}:{}  ", row["turn"])).unwrap_or_default();
+    let said: String = one_line(text("text")).chars().take(SHOWN_CHARS).collect();
+    format!("{}  {place}{}  {}  {said}", row["id"], text("role"), text("said_at"))
 }

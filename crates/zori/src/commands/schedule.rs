@@ -88,6 +88,7 @@ pub const LIST: Command<App> = Command {
     list: true,
     id_field: Some("name"),
     columns: &["name", "next_run", "last_run", "last_status", "prompt"],
+    line: Some(row_line),
     examples: &[
         example("the jobs of this project", "zori schedule list"),
         example("their names", "zori schedule list --output id"),
@@ -259,14 +260,18 @@ fn run_row(run: &JobRun) -> Value {
 }
 
 fn line(job: &Job) -> String {
-    let when = match &job.when {
-        When::Cron { line, zone } => format!("{line} ({zone})"),
-        When::Once { zone, .. } => format!("once ({zone})"),
-    };
-    let next = job.next_run.map_or_else(|| "never again".to_owned(), |next| format!("next {}", time(next)));
-    let last = match (job.last_run, &job.last_status) {
-        (Some(at), Some(status)) => format!(", last {} {status}", time(at)),
+    row_line(&row(job))
+}
+
+/// Returns a row as a line.
+fn row_line(row: &Value) -> String {
+    let text = |key: &str| row[key].as_str();
+    let zone = text("tz").unwrap_or_default();
+    let when = text("cron").map_or_else(|| format!("once ({zone})"), |line| format!("{line} ({zone})"));
+    let next = text("next_run").map_or_else(|| "never again".to_owned(), |next| format!("next {next}"));
+    let last = match (text("last_run"), text("last_status")) {
+        (Some(at), Some(status)) => format!(", last {at} {status}"),
         _ => String::new(),
     };
-    format!("{}  {when}  {next}{last}", job.name)
+    format!("{}  {when}  {next}{last}", text("name").unwrap_or_default())
 }

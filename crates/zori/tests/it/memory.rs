@@ -82,9 +82,9 @@ fn from_session_files_to_what_is_found() {
     Warning: 1 session was used or removed since; `zori memory rebuild` takes that in, and so does a model that searches
     [exit status: 0]
     ");
-    // A part of it says when that was, too.
+    // A page of it reads like all of it, however long a message is.
     insta::assert_snapshot!(world.run(&["memory", "list", "--limit", "1"]), @"
-    4  tuesday  1  assistant  2026-11-16T09:00:02Z  Soup.
+    4  tuesday:1  assistant  2026-11-16T09:00:02Z  Soup.
     ------- stderr -------
     Warning: 1 session was used or removed since; `zori memory rebuild` takes that in, and so does a model that searches
     [exit status: 0]

@@ -104,6 +104,10 @@ fn made_listed_and_removed() {
     Added `dusk`: next at 2999-01-31T19:30:00Z, in the mode yolo. A chat opened in this project runs it then, or `zori schedule run`.
     [exit status: 0]
     ");
+    insta::assert_snapshot!(world.run(&["schedule", "list", "--limit", "1"]), @"
+    dawn  once (Europe/Berlin)  next 2999-01-31T08:30:00Z
+    [exit status: 0]
+    ");
     world.run(&["schedule", "rm", "dusk", "--yes"]).success();
     assert_eq!(noted(), 1, "one is left");
     insta::assert_snapshot!(world.run(&["schedule", "rm", "dawn", "--yes"]), @"
