@@ -780,7 +780,7 @@ fn tokens_of_imported_servers() {
     world.run(&["import", "--store-secrets", "--yes"]).success();
     let listed = world.run(&["mcp", "list", "--check"]).success();
     nothing_planted(&world, &listed);
-    assert_eq!(listed.stdout().matches("connected, 1 tools").count(), 3, "{listed}");
+    assert_eq!(listed.stdout().matches("connected, 1 tool").count(), 3, "{listed}");
     assert_eq!(
         server.authorizations(),
         ["Bearer planted-secret-1", "Bearer variable-of-docs", "Token variable-of-docs"]

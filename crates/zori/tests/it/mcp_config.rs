@@ -251,6 +251,43 @@ fn secrets_in_command_lines_and_addresses() {
     assert!(model.request(0).json()["tools"].to_string().contains("mcp__theirs__add"));
 }
 
+/// MCP-90: what is typed is used, or refused without being said back; a dry run says what would become of it.
+#[test]
+fn what_can_be_added() {
+    let world = world();
+    let said = |args: &[&str]| world.run(&[&["mcp", "add"], args].concat()).to_string();
+    let refused = |why: &str| format!("------- stderr -------\nError: {why}\n[exit status: 2]");
+    let pair = |flag: &str, value: &str| {
+        refused(&format!("`--{flag}` takes `{value}`; the name has no blank and no colon"))
+    };
+    let url = "--url=https://mcp.example/mcp";
+    for (args, wanted) in [
+        (&["s", url, "--env", "A=1"][..], refused("`--env` and `--url` do not go together")),
+        (&["s", "--header", "A=1", "--", "sh"], refused("`--header` needs `--url`")),
+        (&["s", url, "--header", "Authorization: Bearer planted-1"], pair("header", "NAME=VALUE")),
+        (
+            &["s", url, "--header", "planted-2"],
+            refused("`--header` takes `NAME=VALUE`, and one has no value"),
+        ),
+        (&["s", "--env", "=planted-3", "--", "sh"], pair("env", "NAME[=VALUE]")),
+        (&["s", "--env", "TOKEN: planted-4", "--", "sh"], pair("env", "NAME[=VALUE]")),
+        (
+            &["a__b", "--", "sh"],
+            refused("`NAME` takes what fits `^(?!.*__)[A-Za-z0-9_-]{1,32}$`, not `a__b`"),
+        ),
+    ] {
+        assert_eq!(said(args), wanted, "{args:?}");
+    }
+    assert_eq!(said(&["s", "--dry-run", "--", "sh"]), "Would add 1: s\n[exit status: 0]");
+    said(&["s", "--", "sh"]);
+    assert!(said(&["s", "--dry-run", "--", "sh"]).ends_with("[exit status: 6]"));
+    let removed = |name: &str| world.run(&["mcp", "remove", name, "--dry-run"]).success().stdout();
+    assert_eq!(
+        (removed("s").as_str(), removed("t").as_str()),
+        ("Would remove 1: s\n", "Would remove nothing\n")
+    );
+}
+
 /// MCP-90: `mcp import` is `import` of the servers alone.
 #[test]
 fn servers_of_other_agents() {
@@ -319,7 +356,7 @@ fn variables_of_a_projects_server() {
     assert_eq!(server.log(), Vec::<String>::new(), "before the question nobody is contacted");
     world.run(&["trust", "allow", "--yes"]).success();
     insta::assert_snapshot!(world.run(&["mcp", "list", "--check"]), @"
-    docs  project  http://127.0.0.1:$PORT/mcp?t=${DOCS_TOKEN}  connected, 1 tools
+    docs  project  http://127.0.0.1:$PORT/mcp?t=${DOCS_TOKEN}  connected, 1 tool
     thief  project  http://127.0.0.1:$PORT/mcp  failed: a project cannot have the variable `ANTHROPIC_API_KEY`
     [exit status: 0]
     ");

@@ -398,7 +398,7 @@ fn changes_over_http_of_the_newest_protocol() {
     let (world, _model, server) = in_a_run([]);
     server.speak_newest();
     let mut run = world.start(world.cmd(&["--json", "--no-save"]), Stdin::Open, Stdout::Captured);
-    told_by_chat(&mut run, "s (user): connected, 1 tools");
+    told_by_chat(&mut run, "s (user): connected, 1 tool");
     wait::until("the stream", || count(&server, "subscriptions/listen") == 1);
     server.add_tool("second");
     told_by_chat(&mut run, "s (user): connected, 2 tools");
@@ -450,7 +450,7 @@ fn a_login_from_the_chat() {
     let url = url.replacen("http://127.0.0.1:$PORT", &server.issuer(), 1);
     assert_eq!(browser::visit(&url).status, 200);
     person.sees("Logged in to the MCP server s; it is being connected to.");
-    shown_by_chat(&mut person, "s (user): connected, 1 tools");
+    shown_by_chat(&mut person, "s (user): connected, 1 tool");
     person.says("/mcp logout s").sees("Forgot the login to the MCP server s.");
     person.leaves();
     assert_eq!(world.run(&["mcp", "call", "s", "who"]).code(), Some(8));
@@ -470,7 +470,7 @@ fn a_login_beside_the_chat() {
     "#);
     log_in(&world);
     run.write_stdin("/mcp reconnect s\n");
-    told_by_chat(&mut run, "s (user): connected, 1 tools");
+    told_by_chat(&mut run, "s (user): connected, 1 tool");
     run.close_stdin();
     assert_eq!(run.finish().code(), Some(0));
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zori_contract::failure::Failure;
+use zori_core::text::counted;
 use zori_mcp::client::{McpServers, Server, Source};
 
 use super::Next;
@@ -154,7 +155,7 @@ fn line(server: &Server) -> String {
         true => {
             let bytes: usize = now.tools.iter().map(|tool| tool.bytes(&config.name)).sum();
             let deferred = if server.is_deferred() { ", deferred" } else { "" };
-            format!(", {} tools, {bytes} bytes{deferred}", now.tools.len())
+            format!(", {}, {bytes} bytes{deferred}", counted(now.tools.len(), "tool"))
         }
         false => String::new(),
     };

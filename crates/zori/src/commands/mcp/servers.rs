@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use zori_contract::args::Args;
-use zori_contract::command::Command;
+use zori_contract::command::{Command, Rule};
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
 use zori_contract::exit::{Danger, Exit};
 use zori_contract::failure::Failure;
@@ -15,6 +15,7 @@ use zori_contract::kind::{Kind, Pattern};
 use zori_contract::reply::{Effect, Reply};
 use zori_core::confine::Confine;
 use zori_core::secret::Secrets;
+use zori_core::text::counted;
 use zori_host::sandbox::confinement::Confinement;
 use zori_host::settings::WorkspaceSettings;
 use zori_host::{SystemIds, start_mcp_servers};
@@ -35,7 +36,7 @@ use zori_setup::{audit, host_failure, wire_up};
 
 /// What a server is called.
 pub(super) const SERVER_NAME: Pattern =
-    Pattern { name: "mcp_server", regex: "^[A-Za-z0-9_-]{1,32}$", fits: is_name };
+    Pattern { name: "mcp_server", regex: "^(?!.*__)[A-Za-z0-9_-]{1,32}$", fits: is_name };
 pub(super) const NAME: Positional = Positional::required("NAME", Kind::Name(SERVER_NAME), "The server");
 const CHECK: Flag = Flag::switch("check", "Connect to each of them, and say how that went");
 const URL: Flag = Flag::valued("url", "URL", Kind::Url, "Where it is, for a server over HTTP");
@@ -115,10 +116,14 @@ pub const ADD: Command<App> = Command {
             "zori mcp add docs --url https://mcp.example/mcp --header Authorization=vault:docs",
         ),
     ],
+    rules: &[
+        Rule::Excludes { flag: &ENV, other: &URL },
+        Rule::Needs { flag: &HEADER, value: None, other: &URL },
+    ],
     danger: Danger::Mutating,
-    preview: Some(|_, args| {
-        let items = vec![args.text(&NAME).unwrap_or_default().to_owned()];
-        Ok(Preview { verb: "add", items, reversible: true })
+    preview: Some(|cx, args| {
+        let (name, _) = described(cx, args)?;
+        Ok(Preview { verb: "add", items: vec![name], reversible: true })
     }),
     exits: &[Exit::Conflict],
     output_schema: CHANGED,
@@ -133,8 +138,11 @@ pub const REMOVE: Command<App> = Command {
         example("what that would do", "zori mcp remove time --dry-run"),
     ],
     danger: Danger::Mutating,
-    preview: Some(|_, args| {
-        let items = vec![args.text(&NAME).unwrap_or_default().to_owned()];
+    preview: Some(|cx, args| {
+        let name = args.text(&NAME).unwrap_or_default();
+        let config = cx.app.data_dir()?.read_config()?;
+        let there = config.mcp_servers.is_some_and(|servers| servers.contains_key(name));
+        let items = there.then(|| name.to_owned()).into_iter().collect();
         Ok(Preview { verb: "remove", items, reversible: true })
     }),
     exits: &[Exit::NotFound],
@@ -258,7 +266,8 @@ fn list(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     }
     let line = |row: &Value| {
         let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let tools = row["tools"].as_u64().map_or_else(String::new, |tools| format!(", {tools} tools"));
+        let tools = row["tools"].as_u64();
+        let tools = tools.map_or_else(String::new, |tools| format!(", {}", counted(tools, "tool")));
         let reason = row["reason"].as_str().map_or_else(String::new, |why| format!(": {why}"));
         let newest = if row["newest"] == true { " (runs whatever is newest)" } else { "" };
         format!(
@@ -295,32 +304,56 @@ fn get(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     if !names.1.is_empty() {
         text.push_str(&format!("  {}: {}\n", names.0, names.1.join(", ")));
     }
-    if let Some(why) = &server.broken {
-        text.push_str(&format!("  cannot be used: {why}\n"));
+    match &server.broken {
+        Some(why) => text.push_str(&format!("  cannot be used: {why}\n")),
+        None if !server.enabled => text.push_str("  switched off: `enabled = false`\n"),
+        None => {}
     }
     Ok(Reply::one(data).text(text))
 }
 
 fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
+    let (name, table) = described(cx, args)?;
+    let changed = server_table::add(&cx.app.data_dir()?.config(), &name, &table);
+    changed.map_err(|why| Failure::new(&IO_ERROR, format!("the config file was not changed: {why}")))?;
+    let text = format!("Added the MCP server {name}");
+    Ok(Reply::changed(Effect::Created, json!({ "name": name })).text(text))
+}
+
+/// Reads `NAME=VALUE`, or `NAME` alone. What is neither is not said back: somebody may have written a secret as others take it
+/// (`Authorization: Bearer ...`).
+fn pairs(args: &Args, flag: &Flag) -> Result<Vec<(String, Option<String>)>, String> {
+    let pair = |text: &String| {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text.as_str(), None),
+        };
+        let fits =
+            !name.is_empty() && !name.contains(|c: char| c == ':' || c.is_whitespace() || c.is_control());
+        match fits {
+            true => Ok((name.to_owned(), value)),
+            false => {
+                Err(format!("`{}` takes `{}`; the name has no blank and no colon", flag.param(), flag.value))
+            }
+        }
+    };
+    args.all(flag).iter().map(pair).collect()
+}
+
+/// Returns the name and the table of the server that somebody described, if it can be added.
+fn described(cx: &Context<'_>, args: &Args) -> Result<(String, Map<String, Value>), Failure> {
     let name = args.text(&NAME).unwrap_or_default().to_owned();
     let invalid = |why: String| Failure::new(&VALIDATION_ERROR, why);
     let mut table = Map::new();
     let words = args.all(&COMMAND_LINE);
-    let pairs = |flag: &Flag| -> Vec<(String, Option<String>)> {
-        let pair = |text: &String| match text.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
-            None => (text.clone(), None),
-        };
-        args.all(flag).iter().map(pair).collect()
-    };
+    let (env, headers) = (pairs(args, &ENV).map_err(invalid)?, pairs(args, &HEADER).map_err(invalid)?);
     match (words.split_first(), args.text(&URL)) {
         (Some((command, rest)), None) => {
             table.insert("command".to_owned(), command.as_str().into());
             if !rest.is_empty() {
                 table.insert("args".to_owned(), json!(rest));
             }
-            let (set, passed): (Vec<_>, Vec<_>) =
-                pairs(&ENV).into_iter().partition(|(_, value)| value.is_some());
+            let (set, passed): (Vec<_>, Vec<_>) = env.into_iter().partition(|(_, value)| value.is_some());
             if !set.is_empty() {
                 let set: Map<_, _> = set.into_iter().map(|(name, value)| (name, json!(value))).collect();
                 table.insert("env".to_owned(), set.into());
@@ -332,9 +365,8 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
         }
         (None, Some(url)) => {
             table.insert("url".to_owned(), url.into());
-            let headers = pairs(&HEADER);
-            if let Some((name, _)) = headers.iter().find(|(_, value)| value.is_none()) {
-                return Err(invalid(format!("`--header {name}` has no value: `NAME=VALUE`")));
+            if headers.iter().any(|(_, value)| value.is_none()) {
+                return Err(invalid("`--header` takes `NAME=VALUE`, and one has no value".to_owned()));
             }
             if !headers.is_empty() {
                 let headers: Map<_, _> =
@@ -348,8 +380,7 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
                 .hint("zori mcp add NAME -- COMMAND ARGS"));
         }
     }
-    let data_dir = cx.app.data_dir()?;
-    let config = data_dir.read_config()?;
+    let config = cx.app.data_dir()?.read_config()?;
     if config.mcp_servers.as_ref().is_some_and(|servers| servers.contains_key(&name)) {
         let message = format!("there is an MCP server `{name}` already");
         return Err(Failure::new(&MCP_SERVER_EXISTS, message).hint(format!("zori mcp remove {name}")));
@@ -363,10 +394,7 @@ fn add(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     if let Some(why) = mcp_servers::refusal(&one) {
         return Err(invalid(why));
     }
-    let changed = server_table::add(&data_dir.config(), &name, &table);
-    changed.map_err(|why| Failure::new(&IO_ERROR, format!("the config file was not changed: {why}")))?;
-    let text = format!("Added the MCP server {name}");
-    Ok(Reply::changed(Effect::Created, json!({ "name": name })).text(text))
+    Ok((name, table))
 }
 
 fn remove(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
