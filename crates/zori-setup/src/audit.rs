@@ -13,7 +13,9 @@ use zori_contract::flag::framework::RAW_PAYLOAD;
 use zori_contract::parse::Word;
 use zori_contract::world::RunFacts;
 use zori_core::log::LogError;
+use zori_core::secret::REDACTED;
 use zori_host::{AuditKeeping, AuditSettings};
+use zori_mcp::client::config::literal;
 use zori_redact::Redactor;
 use zori_store::{AuditFile, CommandRun, ServerChange, TrustChange};
 
@@ -83,7 +85,7 @@ pub struct CommandRecord(Arc<Mutex<Option<Running>>>);
 struct Running {
     locations: Locations,
     command: String,
-    args: String,
+    args: Vec<String>,
     request_id: String,
     trace_id: Option<String>,
     started: Instant,
@@ -96,7 +98,7 @@ impl CommandRecord {
         let running = Running {
             locations: locations.clone(),
             command: begin.command.name(),
-            args: shown(begin.words),
+            args: texts(begin.words),
             request_id: begin.request_id.to_owned(),
             trace_id: begin.inputs.vars.tool(prefix, "TRACE_ID").map(str::to_owned),
             started: Instant::now(),
@@ -143,7 +145,7 @@ impl Running {
         let run = CommandRun {
             at: now(),
             command: &self.command,
-            args: &self.args,
+            args: &without_secrets(self.args),
             exit_code,
             duration: self.started.elapsed(),
             operator: &operator,
@@ -158,15 +160,45 @@ impl Running {
 const SAID: [&str; 6] =
     [PROMPT.long, DASH.name, SYSTEM_PROMPT.long, APPEND_SYSTEM_PROMPT.long, GOAL.long, RAW_PAYLOAD.long];
 
-/// Returns the call as one text, with length and hash in place of prompts.
+/// The options whose values are names with what belongs to each, as `mcp add` takes them.
+const PAIRS: [&str; 2] = ["env", "header"];
+
+/// Returns the call as one text, with length and hash in place of prompts, and without secrets that a name tells.
 pub fn shown(words: &[Word]) -> String {
+    without_secrets(texts(words))
+}
+
+/// Returns the words of a call, with length and hash in place of prompts.
+fn texts(words: &[Word]) -> Vec<String> {
     let shown = |word: &Word| match word.value {
         Some((name, at)) if SAID.contains(&name) => {
             format!("{}{}", &word.text[..at], digest(&word.text[at..]))
         }
+        Some((name, at)) if PAIRS.contains(&name) => {
+            format!("{}{}", &word.text[..at], name_of_pair(&word.text[at..]))
+        }
         _ => word.text.clone(),
     };
-    words.iter().map(shown).collect::<Vec<_>>().join(" ")
+    words.iter().map(shown).collect()
+}
+
+/// Returns `NAME=VALUE` without its value, unless that refers to the vault. What is written in another way has a value in it, too.
+fn name_of_pair(pair: &str) -> String {
+    match pair.split_once(['=', ':', ' ']) {
+        Some((_, value)) if value.starts_with("vault:") => pair.to_owned(),
+        Some((name, _)) => format!("{name}={REDACTED}"),
+        None => pair.to_owned(),
+    }
+}
+
+/// Puts words together, without the secrets that somebody typed behind a telling name (`--api-key V`): the command that refuses them must not be
+/// the one that keeps them.
+fn without_secrets(words: Vec<String>) -> String {
+    let typed: Vec<&str> = words.iter().map(String::as_str).collect();
+    let secrets = literal::told_in_words(&typed);
+    let without =
+        |word: &&str| secrets.iter().fold(word.to_string(), |word, secret| word.replace(secret, REDACTED));
+    typed.iter().map(without).collect::<Vec<_>>().join(" ")
 }
 
 fn digest(text: &str) -> String {

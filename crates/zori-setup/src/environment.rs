@@ -15,6 +15,7 @@ use zori_contract::mask;
 use zori_contract::mode::{Inputs, Vars};
 use zori_contract::path::AbsPath;
 use zori_contract::world::{Clock, World};
+use zori_core::secret::Secrets;
 use zori_core::tool::Leniency;
 use zori_host::random_bytes;
 use zori_tools::env::ShellProgram;
@@ -40,6 +41,8 @@ struct Values {
     temp_dir: PathBuf,
     /// Words of the command line that are keys: nobody meant to type them there.
     typed_keys: Vec<String>,
+    /// Secrets that a command has learned while it runs, and that its answer must not say.
+    learned: Secrets,
     /// Where the home directory really is, looked up when it is first asked for.
     real_home: OnceLock<Option<PathBuf>>,
     /// Whether there is a bash, looked up when it is first asked for.
@@ -74,6 +77,12 @@ impl Environment {
     /// Returns the words of the command line that are keys.
     pub fn typed_keys(&self) -> &[String] {
         &self.0.typed_keys
+    }
+
+    /// Returns the secrets that a command has learned while it runs, such as those of the vault that MCP servers get: whoever learns one
+    /// adds it, and no answer or message has it.
+    pub fn learned(&self) -> &Secrets {
+        &self.0.learned
     }
 
     /// Returns an environment of these variables alone.

@@ -19,13 +19,16 @@ pub fn redactor(env: &Environment) -> Redactor {
     Redactor::new(known(env))
 }
 
-/// Returns what takes the keys out of envelopes and of what is said beside them. It leaves what only looks like a secret to
+/// Returns what takes the keys, and what a command learns later, out of envelopes and of what is said beside them. It leaves what only looks like a secret to
 /// the contract, which shows that such a string was there.
 pub fn redactor_of_output(env: &Environment) -> mask::Redactor {
-    let known = known(env);
+    let (known, learned) = (known(env), env.learned().clone());
     Arc::new(move |text| match known.redact(text) {
-        Cow::Owned(redacted) => Some(redacted),
-        Cow::Borrowed(_) => None,
+        Cow::Owned(redacted) => Some(learned.redact(&redacted).into_owned()),
+        Cow::Borrowed(text) => match learned.redact(text) {
+            Cow::Owned(redacted) => Some(redacted),
+            Cow::Borrowed(_) => None,
+        },
     })
 }
 

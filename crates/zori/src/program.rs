@@ -181,4 +181,26 @@ mod tests {
         check(&["handoff", "--goal", "hi"], &format!("handoff --goal {hi}"));
         check(&["exec", "--raw-payload=hi"], &format!("exec --raw-payload={hi}"));
     }
+
+    /// VLT-5: what `mcp add` refuses because it is a secret is not kept by the log of commands.
+    #[test]
+    fn secrets_on_the_command_line() {
+        let hidden = "[REDACTED]";
+        check(
+            &["mcp", "add", "s", "--env=MODE=fast", "--env", "HOME", "--", "x", "--api-key", "hunter22"],
+            &format!("mcp add s --env=MODE={hidden} --env HOME -- x --api-key {hidden}"),
+        );
+        check(
+            &["mcp", "add", "s", "--header", "Authorization: Bearer hunter22", "--header", "X=vault:x"],
+            &format!("mcp add s --header Authorization={hidden} --header X=vault:x"),
+        );
+        check(
+            &["mcp", "add", "s", "--url", "https://x.example/?token=hunter22&a=1"],
+            &format!("mcp add s --url https://x.example/?token={hidden}&a=1"),
+        );
+        check(
+            &["exec", "--mcp-config", r#"{"mcpServers":{"s":{"env":{"TOKEN":"hunter22"}}}}"#],
+            &format!(r#"exec --mcp-config {{"mcpServers":{{"s":{{"env":{{"TOKEN":"{hidden}"}}}}}}}}"#),
+        );
+    }
 }

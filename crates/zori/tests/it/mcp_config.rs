@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use zori_testkit::env::TestEnv;
-use zori_testkit::mcp::scripted_server;
+use zori_testkit::mcp::{AnsweringServer, scripted_server};
 use zori_testkit::mcp_http::{McpAuthFault, McpHttpServer};
 use zori_testkit::server::ModelServer;
 use zori_testkit::{anthropic, needs};
@@ -286,6 +286,35 @@ fn what_can_be_added() {
         (removed("s").as_str(), removed("t").as_str()),
         ("Would remove 1: s\n", "Would remove nothing\n")
     );
+}
+
+/// VLT-5: what servers get of the vault is in no answer and in no log, whatever they say; nor is what `mcp add` refused.
+#[test]
+fn secrets_that_servers_say() {
+    let world = world();
+    let server = AnsweringServer::new(&world);
+    let secret = "planted-in-the-vault";
+    server.list(&json!({"tools": [{"name": "t", "description": format!("Says {secret}"), "inputSchema": {"type": "object"}}]}));
+    server.result(&json!({"content": [{"type": "text", "text": format!("TOKEN={secret}")}]}));
+    world.run(&["vault", "init"]).success();
+    world.run_with_stdin(&["vault", "set", "token"], format!("{secret}\n")).success();
+    world.write(world.base().join("config.toml"), server.table() + "env = { TOKEN = \"vault:token\" }\n");
+    insta::assert_snapshot!(world.run(&["mcp", "call", "s", "t"]), @"
+    TOKEN=[REDACTED]
+    [exit status: 0]
+    ");
+    let listed = world.run(&["mcp", "tools"]).success().stdout();
+    assert!(listed.ends_with("  Says [REDACTED]\n"), "{listed}");
+    let as_json = world.run(&["mcp", "call", "s", "t", "--output", "json"]).success().stdout();
+    server.result(&json!({"isError": true, "content": [{"type": "text", "text": secret}]}));
+    let failed = world.run(&["mcp", "call", "s", "t"]);
+    assert_eq!(failed.code(), Some(1), "{failed}");
+    assert!(!format!("{as_json}{failed}").contains(secret), "{as_json}{failed}");
+    let header = "Authorization=Bearer planted-on-the-line";
+    world.run(&["mcp", "add", "x", "--url", "https://mcp.example/mcp", "--header", header]);
+    world.run(&["mcp", "add", "x", "--", "sh", "--api-key", "planted-on-the-line"]);
+    let log = world.read(world.base().join("audit.jsonl"));
+    assert!(log.contains("--api-key [REDACTED]") && !log.contains("planted"), "{log}");
 }
 
 /// MCP-90: `mcp import` is `import` of the servers alone.

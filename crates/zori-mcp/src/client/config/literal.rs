@@ -53,12 +53,20 @@ pub fn in_value<'a>(name: &str, value: &'a str) -> Vec<&'a str> {
 
 /// Returns the secrets in a command line.
 pub fn in_words<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    let behind_options = words.windows(2).filter_map(|pair| {
+    behind_options(words).chain(words.iter().flat_map(|word| in_text(word))).collect()
+}
+
+/// Returns the secrets in a command line that a name before them tells, and passwords of addresses; what looks like one is not searched for.
+pub fn told_in_words<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    behind_options(words).chain(words.iter().flat_map(|word| told_in(word))).collect()
+}
+
+fn behind_options<'a>(words: &[&'a str]) -> impl Iterator<Item = &'a str> {
+    words.windows(2).filter_map(|pair| {
         let (option, value) = (pair[0], pair[1]);
         let named = option.starts_with('-') && !option.contains(['=', ' ']);
         (named && is_literal(value, told_by(option))).then_some(value)
-    });
-    behind_options.chain(words.iter().flat_map(|word| in_text(word))).collect()
+    })
 }
 
 /// Returns the secrets in an address: a password, and what a query names or looks like.
@@ -75,14 +83,18 @@ pub fn doubtful_in_address(url: &str) -> Option<&str> {
 
 /// Returns the secrets in any text: what stands behind a telling name, passwords of addresses, and keys by their looks.
 pub fn in_text(text: &str) -> Vec<&str> {
-    let mut found: Vec<&str> =
-        text.match_indices([':', '=']).filter_map(|(at, sign)| named(text, at, sign)).collect();
-    found.extend(in_user_of_address(text));
+    let mut found = told_in(text);
     // What only its looks tell is hidden with all that stands around it.
     if found.is_empty() && matches!(Redactor::default().redact(text), Cow::Owned(_)) {
         found.push(text);
     }
     found
+}
+
+/// Returns the secrets in a text but for those that only their looks tell.
+fn told_in(text: &str) -> Vec<&str> {
+    let named = text.match_indices([':', '=']).filter_map(|(at, sign)| named(text, at, sign));
+    named.chain(in_user_of_address(text)).collect()
 }
 
 /// Returns the value behind a sign, if the name before it tells that it is a secret.

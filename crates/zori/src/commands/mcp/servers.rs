@@ -175,7 +175,8 @@ impl Configured {
             .filter(|(_, digest)| run.contains(digest))
             .map(|(name, _)| name.clone())
             .collect();
-        let secrets = Secrets::default();
+        // What servers get of the vault is in no answer, whatever they say.
+        let secrets = cx.app.env.learned().clone();
         let theirs = project.mcp.as_ref().map(|servers| (servers, &counting[..]));
         let managed = managed_servers(cx)?;
         let sources = ServerSources { own: config.mcp_servers.as_ref(), managed: managed.as_ref() };
