@@ -24,8 +24,8 @@ pub const GROUPS: &[&str] = &["servers", "instructions", "skills", "commands", "
 /// From whom, by the names of `--from`.
 pub const AGENTS: &[&str] = &["claude", "codex", "gemini", "opencode", "cursor", "vscode"];
 /// Their folders below the home directory, by which a chat knows that there is something to take over.
-pub const TRACES: &[&str] =
-    &[".claude", ".codex", ".gemini", ".config/opencode", ".cursor", ".config/Code/User/mcp.json"];
+pub const TRACES: &[&[&str]] =
+    &[&[".claude", ".codex", ".gemini", ".config/opencode", ".cursor"], editors::VSCODE];
 /// The file in the base directory that says that a chat need not speak of it any more.
 pub const TOLD: &str = "import-told";
 
@@ -34,6 +34,8 @@ pub const TOLD: &str = "import-told";
 pub struct Plan {
     /// MCP servers, each a table of our config.
     pub servers: Vec<PlannedServer>,
+    /// Servers that an earlier import switched off, because their secrets were not stored.
+    pub waiting: Vec<PlannedServer>,
     /// Entries of lists of our config: the key, and what is added.
     pub entries: Vec<PlannedEntry>,
     /// Rules that let something run: each is taken only if somebody says yes to it.
@@ -61,6 +63,23 @@ impl PlannedServer {
             _ => ", with a secret that belongs into the vault",
         };
         format!("MCP server {} from {}{secret}", self.name, self.from.display())
+    }
+
+    /// Says what would become of one that waits for its secrets.
+    pub fn stored_line(&self) -> String {
+        format!(
+            "the secrets of the MCP server {} from {}, which is switched on",
+            self.name,
+            self.from.display()
+        )
+    }
+
+    /// Returns whether a table of our config is what an import made of it without its secrets: the same, and switched off.
+    fn waits_as(&self, ours: &Value) -> bool {
+        let off = ours.get("enabled") == Some(&Value::Bool(false)) && !self.is_off();
+        let mut ours = ours.as_object().cloned().unwrap_or_default();
+        ours.remove("enabled");
+        off && !self.secrets.is_empty() && ours == self.table
     }
 
     /// Returns what it is: its command line, or its address.
@@ -121,6 +140,11 @@ impl PlannedEntry {
 }
 
 impl Plan {
+    /// Returns whether there is nothing that could be done.
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty() && self.waiting.is_empty() && self.entries.is_empty() && self.allow.is_empty()
+    }
+
     /// Returns one line for each thing that would be taken over, without values.
     pub fn lines(&self) -> Vec<String> {
         let entries = self.entries.iter().map(PlannedEntry::line);
@@ -139,21 +163,34 @@ impl Plan {
         self
     }
 
-    /// Leaves out what the config has already, so that a second import changes nothing.
-    pub fn without_known(mut self, config: &Config) -> Self {
-        let (notes, known) = (&mut self.notes, config.mcp_servers.as_ref());
-        self.servers.retain(|server| {
-            let Some(ours) = known.and_then(|servers| servers.get(&server.name)) else { return true };
-            let same = ["command", "args", "url"].iter().all(|key| ours.get(*key) == server.table.get(*key));
-            if !same {
+    /// Leaves out what the config has already, so that a second import changes nothing, and servers that the administrator has. One that waits
+    /// for its secrets, which are not in the vault, may get them. `vault` says what is there.
+    pub fn without_known(
+        mut self,
+        config: &Config,
+        managed: Option<&Map<String, Value>>,
+        vault: impl Fn(&str) -> bool,
+    ) -> Self {
+        let known = config.mcp_servers.as_ref();
+        for server in std::mem::take(&mut self.servers) {
+            let mut leave_out = |why: &str| {
                 let from = server.from.display();
-                notes.push(format!(
-                    "MCP server {} from {from} is left out: the config has one of that name",
-                    server.name
-                ));
+                self.notes.push(format!("MCP server {} from {from} is left out: {why}", server.name));
+            };
+            if managed.is_some_and(|servers| servers.contains_key(&server.name)) {
+                leave_out("the administrator's config has one of that name");
+                continue;
             }
-            false
-        });
+            let Some(ours) = known.and_then(|servers| servers.get(&server.name)) else {
+                self.servers.push(server);
+                continue;
+            };
+            if ["command", "args", "url"].iter().any(|key| ours.get(*key) != server.table.get(*key)) {
+                leave_out("the config has one of that name");
+            } else if server.waits_as(ours) && server.secrets.iter().any(|(entry, _)| !vault(entry)) {
+                self.waiting.push(server);
+            }
+        }
         let knows = |key: &str, value: &str| {
             config.list(key).unwrap_or_default().iter().any(|(known, _)| *known == value)
         };
@@ -210,6 +247,14 @@ impl Plan {
         let described = described.and_then(|described| {
             let one = Map::from_iter([(folded.clone(), Value::Object(described.table.clone()))]);
             refusal(&one).map_or(Ok(described), Err)
+        });
+        let described = described.and_then(|described| {
+            let is_name =
+                |(key, _): &(String, Secret)| zori_vault::file::is_name(&servers::entry(&folded, key));
+            match described.secrets.iter().all(is_name) {
+                true => Ok(described),
+                false => Err("the name of a variable is too long for an entry of the vault".to_owned()),
+            }
         });
         match described {
             Err(why) => self.notes.push(format!("MCP server {name} of {agent} is left out: {why}")),

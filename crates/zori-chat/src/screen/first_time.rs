@@ -24,7 +24,7 @@ pub fn note(base: &Path, root: &Path, mode: Mode, sandbox: bool) -> Option<Strin
 /// (EXT-30).
 pub fn others(base: &Path, home: &Path, program: &str) -> Option<String> {
     let told = base.join(import::TOLD);
-    let there = || import::TRACES.iter().any(|trace| home.join(trace).exists());
+    let there = || import::TRACES.concat().iter().any(|trace| home.join(trace).exists());
     if told.exists() || !there() || private_file::write(&told, b"what other agents left was said\n").is_err()
     {
         return None;

@@ -33,12 +33,36 @@ pub fn with_table(text: &str, name: &str, table: &Map<String, Value>, path: &Pat
     check(text, new, &wanted, path, || format!("write `[mcp.servers.{name}]` yourself"))
 }
 
+/// Returns the text without the line that switches a server off.
+pub fn switched_on(text: &str, name: &str, path: &Path) -> Result<String, String> {
+    let is_off = |line: &str| {
+        let line = line.split('#').next().unwrap_or_default();
+        line.split_once('=').is_some_and(|(key, value)| (key.trim(), value.trim()) == ("enabled", "false"))
+    };
+    let (mut new, mut inside) = (String::new(), false);
+    for line in text.split_inclusive('\n') {
+        inside = table_head(line).map_or(inside, |head| head == format!("mcp.servers.{name}"));
+        if !(inside && is_off(line)) {
+            new.push_str(line);
+        }
+    }
+    let mut wanted = read(text, path)?.mcp_servers.unwrap_or_default();
+    if let Some(Value::Object(table)) = wanted.get_mut(name) {
+        table.remove("enabled");
+    }
+    check(text, new, &wanted, path, || format!("remove `mcp.servers.{name}.enabled` yourself"))
+}
+
+/// Returns the name of the table that begins in a line.
+fn table_head(line: &str) -> Option<&str> {
+    let head = line.split('#').next().unwrap_or_default().trim();
+    head.strip_prefix('[').and_then(|head| head.strip_suffix(']')).map(str::trim)
+}
+
 fn without_table(text: &str, name: &str, path: &Path) -> Result<String, String> {
     let own = |line: &str| {
-        let head = line.split('#').next().unwrap_or_default().trim();
-        let inner = head.strip_prefix('[').and_then(|head| head.strip_suffix(']')).map(str::trim);
         let table = format!("mcp.servers.{name}");
-        inner.map(|inner| inner == table || inner.starts_with(&format!("{table}.")))
+        table_head(line).map(|head| head == table || head.starts_with(&format!("{table}.")))
     };
     let (mut new, mut inside) = (String::new(), false);
     for line in text.split_inclusive('\n') {
@@ -101,6 +125,10 @@ mod tests {
             )
         );
         assert_eq!(without_table(&with, "time", path).unwrap(), format!("{old}\n"));
+        let off = with.replace("[mcp.servers.time]", "[mcp.servers.time] # off\nenabled = false # for now");
+        assert_eq!(switched_on(&off, "time", path).unwrap(), with.replace("time]", "time] # off"));
+        let inline = "mcp.servers.time = { command = \"a\", enabled = false }\n";
+        assert!(switched_on(inline, "time", path).unwrap_err().contains("remove `mcp.servers.time.enabled`"));
         let inline = "mcp.servers.time = { command = \"a\" }\n";
         assert!(
             without_table(inline, "time", path).unwrap_err().contains("remove `mcp.servers.time` yourself")

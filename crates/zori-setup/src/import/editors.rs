@@ -6,7 +6,7 @@ use super::homes::{folder, json};
 use super::{Plan, servers};
 
 /// Where VS Code and its kin keep their users' settings, on Linux and on macOS.
-const VSCODE: &[&str] = &[
+pub(super) const VSCODE: &[&str] = &[
     ".config/Code/User/mcp.json",
     ".config/Code - Insiders/User/mcp.json",
     ".config/VSCodium/User/mcp.json",

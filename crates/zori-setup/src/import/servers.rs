@@ -13,9 +13,19 @@ pub struct Described {
     pub secrets: Vec<(String, Secret)>,
 }
 
-/// Returns the entry of the vault for a secret of a server.
+/// What stands before the secret in a header.
+const SCHEMES: &[&str] = &["Bearer", "Basic", "token"];
+
+/// Returns the entry of the vault for a secret of a server. What no name of an entry has is written by its number, so that two names stay two.
 pub fn entry(server: &str, key: &str) -> String {
-    format!("mcp.{server}.{key}")
+    let mut entry = format!("mcp.{server}.");
+    for c in key.chars() {
+        match c.is_ascii_alphanumeric() || "_-.:".contains(c) {
+            true => entry.push(c),
+            false => entry.push_str(&format!(".{:x}", u32::from(c))),
+        }
+    }
+    entry
 }
 
 /// Reads the server of an editor, Cursor or VS Code, whose values may refer to what the editor knows.
@@ -243,7 +253,7 @@ impl Described {
                 Some(reference) => reference,
                 None => match text
                     .split_once(' ')
-                    .filter(|(scheme, _)| matches!(*scheme, "Bearer" | "Basic" | "token"))
+                    .filter(|(scheme, rest)| SCHEMES.contains(scheme) && !rest.trim().is_empty())
                 {
                     Some((scheme, secret)) => {
                         self.secrets.push((key.clone(), secret.trim().into()));
@@ -313,9 +323,11 @@ fn has_variable(text: &str) -> bool {
     text.contains("${") || text.contains("{env:") || text.contains("{file:")
 }
 
-/// Returns whether the value of a variable or header belongs into the vault. Where a name says so, any value does.
+/// Returns whether the value of a variable or header belongs into the vault. Where a name says so, any value does that is one.
 fn is_secret(name: &str, value: &str) -> bool {
-    redact::is_secret(name) || mask::looks_like_key(value) || !literal::in_value(name, value).is_empty()
+    let is_one = !value.trim().is_empty() && !SCHEMES.contains(&value.trim());
+    let told = redact::is_secret(name) && is_one;
+    told || mask::looks_like_key(value) || !literal::in_value(name, value).is_empty()
 }
 
 /// Returns a word as a command or an environment has it; `None` for what is none.
@@ -355,6 +367,22 @@ mod tests {
                 json!({"url": "https://x.example/mcp", "type": "sse", "headers": {"Authorization": "Bearer abc", "X-Team": "${TEAM}"}})
             ),
             r#"{"url":"https://x.example/mcp","transport":"sse","headers":{"Authorization":"Bearer ${vault:mcp.git_hub.Authorization}","X-Team":"${vault:TEAM}"}} | Authorization=abc"#
+        );
+    }
+
+    #[test]
+    fn names_and_values_that_are_none() {
+        assert_eq!(
+            check(json!({"command": "x", "env": {"API_TOKEN": "", "B_KEY": " "}, "args": []})),
+            r#"{"command":"x","env":{"API_TOKEN":"","B_KEY":" "}} | "#
+        );
+        assert_eq!(
+            check(json!({"url": "https://x.example/mcp", "headers": {"Authorization": "Bearer "}})),
+            r#"{"url":"https://x.example/mcp","headers":{"Authorization":"Bearer "}} | "#
+        );
+        assert_eq!(
+            check(json!({"command": "x", "env": {"A/B TOKEN": "hunter2hunter2"}})),
+            r#"{"command":"x","env":{"A/B TOKEN":"vault:mcp.git_hub.A.2fB.20TOKEN"}} | A/B TOKEN=hunter2hunter2"#
         );
     }
 

@@ -125,9 +125,18 @@ impl Import {
             true => vec!["servers"],
             false => chosen(&ONLY, GROUPS),
         };
-        let plan = plan.only(&groups).without_known(&config).without_bad_rules(&anchors);
         let place = data_dir.vault();
         let vault = if place.is_made() { VaultFile::open(&place).ok() } else { None };
+        let has_entry = |entry: &str| vault.as_ref().is_some_and(|vault| vault.get(entry).is_some());
+        let managed = Config::load(cx.app.managed_config(), "")?.mcp_servers;
+        let mut plan = plan.only(&groups).without_known(&config, managed.as_ref(), has_entry);
+        if !args.has(&STORE_SECRETS) && !cx.mode.interactive {
+            // Nobody can say that they may be stored.
+            for server in std::mem::take(&mut plan.waiting) {
+                plan.notes.extend(switched_off(&server, false, false, cx));
+            }
+        }
+        let plan = plan.without_bad_rules(&anchors);
         let missing = |server| shown::missing(server, &cx.app.env, vault.as_ref(), cx.program.name);
         let missing = plan.servers.iter().map(missing).collect();
         Ok(Self { plan, config, missing })
@@ -135,7 +144,9 @@ impl Import {
 }
 
 fn preview(plan: &Plan) -> Preview {
-    Preview { verb: "import", items: lines(&plan.lines()), reversible: true }
+    let waiting = plan.waiting.iter().map(PlannedServer::stored_line);
+    let items: Vec<String> = plan.lines().into_iter().chain(waiting).collect();
+    Preview { verb: "import", items: lines(&items), reversible: true }
 }
 
 fn lines(all: &[String]) -> Vec<String> {
@@ -145,7 +156,7 @@ fn lines(all: &[String]) -> Vec<String> {
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let import = Import::read(cx, args)?;
     let place = cx.app.data_dir()?.vault();
-    let nothing = import.plan.lines().is_empty() && import.plan.allow.is_empty();
+    let nothing = import.plan.is_empty();
     let agreed = if nothing {
         Agreed { plan: import.plan, store_secrets: false, make_vault: false }
     } else if args.has(&framework::YES) {
@@ -186,17 +197,24 @@ fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) 
     let mut servers = Vec::new();
     for server in &plan.servers {
         let mut table = server.table.clone();
-        if let Some(why) = switched_off(server, store_secrets, has_vault, cx.program.name) {
+        if let Some(note) = switched_off(server, store_secrets, has_vault, cx) {
             table.insert("enabled".to_owned(), json!(false));
-            notes.push(format!("MCP server {} is switched off: {why}", server.name));
+            notes.push(note);
         }
         servers.push((&server.name, table));
     }
+    let off = |server: &PlannedServer| switched_off(server, store_secrets, has_vault, cx);
+    notes.extend(plan.waiting.iter().filter_map(off));
+    let waited: Vec<&PlannedServer> = plan.waiting.iter().filter(|server| off(server).is_none()).collect();
+    done.extend(waited.iter().map(|server| server.stored_line()));
     let lists = lists(&plan, config);
     let changed = |text: &str| -> Result<Option<String>, String> {
         let mut new = text.to_owned();
         for (name, table) in &servers {
             new = server_table::with_table(&new, name, table, &path)?;
+        }
+        for server in &waited {
+            new = server_table::switched_on(&new, &server.name, &path)?;
         }
         for (key, all) in &lists {
             new = with_list(&new, key, all, &path)?;
@@ -209,7 +227,7 @@ fn write(cx: &Context<'_>, agreed: Agreed, config: &Config, place: &VaultPlace) 
         if !place.is_made() {
             VaultFile::init(place, false).map_err(of_vault)?;
         }
-        for (entry, value) in plan.servers.iter().flat_map(|server| &server.secrets) {
+        for (entry, value) in plan.servers.iter().chain(&plan.waiting).flat_map(|server| &server.secrets) {
             match VaultFile::set(place, entry, value, false) {
                 // Nothing is overwritten.
                 Err(VaultError::EntryExists(_)) => {
@@ -261,15 +279,20 @@ fn with_list(text: &str, key: &str, all: &[String], path: &Path) -> Result<Strin
     Ok(new.unwrap_or_else(|| text.to_owned()))
 }
 
-/// Says why a server is switched off: its secrets are nowhere.
-fn switched_off(server: &PlannedServer, store: bool, has_vault: bool, program: &str) -> Option<String> {
-    match (server.secrets.is_empty(), store, has_vault) {
-        (true, ..) | (_, true, true) => None,
-        (_, false, _) => {
-            Some(format!("its secrets were not stored; `--store-secrets` does, or `{program} vault set`"))
-        }
-        (_, true, false) => Some(format!(
-            "its secrets belong into a vault, and there is none; `{program} vault init` makes one"
-        )),
-    }
+/// Says that a server is switched off, and why: its secrets are nowhere.
+fn switched_off(server: &PlannedServer, store: bool, has_vault: bool, cx: &Context<'_>) -> Option<String> {
+    let program = cx.program.name;
+    let why = match (server.secrets.is_empty(), store, has_vault) {
+        (true, ..) | (_, true, true) => return None,
+        // It was so where it was found.
+        _ if server.is_off() => return None,
+        (_, false, _) => format!(
+            "its secrets were not stored; `{program} import --store-secrets` stores them and switches it on"
+        ),
+        (_, true, false) => format!(
+            "its secrets belong into a vault, and there is none; `{program} vault init` makes one, and \
+             `{program} import --store-secrets` stores them and switches it on"
+        ),
+    };
+    Some(format!("MCP server {} is switched off: {why}", server.name))
 }

@@ -849,6 +849,69 @@ fn what_is_asked_by_itself() {
     nothing_planted(&world, &world.run(&["mcp", "list", "--check"]).success());
 }
 
+/// EXT-33: what nobody said yes to the first time can be had later, and what the note names does it; then nothing is left to do.
+#[test]
+fn secrets_that_a_later_import_stores() {
+    let world = world();
+    claude_home(&world, &json!({"LICENCE_TOKEN": "planted-secret-9"}));
+    world.write(world.home().join(".claude/settings.json"), "{}");
+    let import = |more: &[&str]| world.run(&[&["mcp", "import", "--yes"], more].concat());
+    let first = import(&[]);
+    insta::assert_snapshot!(first, @"
+    Imported MCP server sums from $HOME/.claude.json, with a secret that belongs into the vault
+    Note: MCP server sums is switched off: its secrets were not stored; `zori import --store-secrets` stores them and switches it on
+    [exit status: 0]
+    ");
+    assert_eq!(
+        import(&[]).stdout().replace("Note: ", "").lines().count(),
+        2,
+        "it is said again, and nothing is done"
+    );
+    assert!(config(&world).ends_with("enabled = false\n"));
+    insta::assert_snapshot!(import(&["--store-secrets"]), @"
+    Note: MCP server sums is switched off: its secrets belong into a vault, and there is none; `zori vault init` makes one, and `zori import --store-secrets` stores them and switches it on
+    There is nothing to import.
+    [exit status: 0]
+    ");
+    world.run(&["vault", "init"]).success();
+    insta::assert_snapshot!(world.run(&["import", "--only", "servers", "--store-secrets", "--dry-run"]), @"
+    MCP servers that are switched off, because their secrets were not stored:
+      sums: mcp.sums.LICENCE_TOKEN  ($HOME/.claude.json)
+    [exit status: 0]
+    ");
+    // On a terminal somebody is asked.
+    let mut pty = world.pty(&["mcp", "import"], Size { rows: 50, cols: 160 });
+    pty.wait_for("Put 1 secret into the vault?").send("\r");
+    let (status, drawn) = pty.finish();
+    assert_eq!(status.code(), Some(1), "{drawn}");
+    insta::assert_snapshot!(drawn.replace('\r', ""), @"
+    MCP servers that are switched off, because their secrets were not stored:
+      sums: mcp.sums.LICENCE_TOKEN  ($HOME/.claude.json)
+    Put 1 secret into the vault? A server whose secret is not there is switched off. [y/N] 
+    Error: nothing was changed, as you said
+    ");
+    let stored = import(&["--store-secrets"]);
+    insta::assert_snapshot!(stored, @"
+    Imported the secrets of the MCP server sums from $HOME/.claude.json, which is switched on
+    [exit status: 0]
+    ");
+    insta::assert_snapshot!(config(&world), @r#"
+    [mcp.servers.sums]
+    command = "sh"
+    args = ["$TMP/server.sh"]
+    env = { "LICENCE_TOKEN" = "vault:mcp.sums.LICENCE_TOKEN" }
+    "#);
+    let value = world.run(&["vault", "get", "mcp.sums.LICENCE_TOKEN", "--reveal"]).success();
+    assert_eq!(value.stdout(), "planted-secret-9\n");
+    assert!(world.run(&["mcp", "list", "--check"]).success().stdout().contains("connected"));
+    // Whoever switches it off later has switched it off.
+    let off = world.read(world.base().join("config.toml")) + "enabled = false\n";
+    world.write(world.base().join("config.toml"), &off);
+    assert_eq!(import(&["--store-secrets"]).success().stdout(), "There is nothing to import.\n");
+    assert_eq!(world.read(world.base().join("config.toml")), off);
+    [first, stored].iter().for_each(|output| nothing_planted(&world, output));
+}
+
 /// A config file that cannot be changed as a whole is not changed in part, and no secret is stored for it.
 #[test]
 fn a_config_that_cannot_be_changed() {

@@ -48,6 +48,13 @@ fn whose_definition_counts_as_root() {
     Hint: it is the administrator's (/etc/zori/config.toml); `enabled = false` is theirs to set
     [exit status: 5]
     ");
+    let found = json!({"mcpServers": {"theirs": {"command": "sh"}}});
+    world.write(world.home().join(".claude.json"), found.to_string());
+    insta::assert_snapshot!(managed(&world, &["mcp", "import", "--yes"]).unwrap(), @"
+    Note: MCP server theirs from $HOME/.claude.json is left out: the administrator's config has one of that name
+    There is nothing to import.
+    [exit status: 0]
+    ");
     let servers = |request: usize| {
         let tools = model.request(request).json()["tools"].clone();
         let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());

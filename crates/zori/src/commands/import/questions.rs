@@ -28,16 +28,17 @@ pub fn ask(
     let mut before = shown::servers(&plan, missing);
     let mut secrets = store_secrets;
     let mut make_vault = false;
-    if !plan.servers.is_empty() {
-        match yes(cx, &before, &format!("Add {}?", counted(plan.servers.len(), "MCP server"))) {
-            true => {
-                let count = plan.servers.iter().map(|server| server.secrets.len()).sum();
-                if count > 0 && !store_secrets {
-                    secrets = yes(cx, "", &secret_question(count, place));
-                    make_vault = secrets;
-                }
-            }
-            false => plan.servers.clear(),
+    if !plan.servers.is_empty()
+        && !yes(cx, &before, &format!("Add {}?", counted(plan.servers.len(), "MCP server")))
+    {
+        plan.servers.clear();
+    }
+    let count = plan.servers.iter().chain(&plan.waiting).map(|server| server.secrets.len()).sum();
+    if count > 0 && !store_secrets {
+        secrets = yes(cx, &shown::waiting(&plan), &secret_question(count, place));
+        make_vault = secrets;
+        if !secrets {
+            plan.waiting.clear();
         }
     }
     before = shown::texts(&plan);
@@ -63,8 +64,7 @@ pub fn ask(
             yes(cx, "", &format!("Let `{rule}` run without a question?"))
         })
         .collect();
-    let some = !plan.lines().is_empty() || !plan.allow.is_empty();
-    some.then_some(Agreed { plan, store_secrets: secrets, make_vault })
+    (!plan.is_empty()).then_some(Agreed { plan, store_secrets: secrets, make_vault })
 }
 
 fn secret_question(count: usize, place: &VaultPlace) -> String {

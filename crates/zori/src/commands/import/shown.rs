@@ -10,7 +10,7 @@ use zori_setup::import::{Plan, PlannedServer};
 
 /// Returns all of it, for a dry run.
 pub fn all(plan: &Plan, missing: &[Vec<String>]) -> String {
-    let mut text = [servers(plan, missing), texts(plan), rules(plan)].concat();
+    let mut text = [servers(plan, missing), waiting(plan), texts(plan), rules(plan)].concat();
     if !plan.allow.is_empty() {
         text.push_str("Rules that let something run, each asked about by itself:\n");
         plan.allow.iter().for_each(|rule| text.push_str(&format!("  allow {}\n", one_line(rule))));
@@ -42,6 +42,17 @@ pub fn servers(plan: &Plan, missing: &[Vec<String>]) -> String {
         missing.iter().for_each(|what| text.push_str(&format!("    missing: {what}\n")));
     }
     headed("MCP servers, none of them trusted:", text)
+}
+
+/// Returns the servers that an earlier import switched off, with the secrets that they wait for.
+pub fn waiting(plan: &Plan) -> String {
+    let mut text = String::new();
+    for PlannedServer { name, from, secrets, .. } in &plan.waiting {
+        let entries: Vec<&str> = secrets.iter().map(|(entry, _)| entry.as_str()).collect();
+        let (entries, from) = (entries.join(", "), from.to_string_lossy());
+        text.push_str(&format!("  {name}: {}  ({})\n", one_line(&entries), one_line(&from)));
+    }
+    headed("MCP servers that are switched off, because their secrets were not stored:", text)
 }
 
 /// Returns what is read where it is: instructions, skills, commands and sub-agents.
