@@ -158,11 +158,14 @@ fn described(config: &str) -> Result<Map<String, Value>, String> {
         false => std::fs::read_to_string(config)
             .map_err(|error| format!("`--mcp-config`: cannot read {config}: {error}"))?,
     };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let value: Value =
-        serde_json::from_str(&text).map_err(|error| format!("`--mcp-config` is not understood: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("`--mcp-config` is not understood: {error}"))?;
     match value.get("mcpServers") {
         Some(Value::Object(servers)) => Ok(servers.clone()),
-        None if value.is_object() => Ok(Map::new()),
+        None if value.as_object().is_some_and(Map::is_empty) => Ok(Map::new()),
+        // Servers of another shape would be left out without a word.
+        None => Err("`--mcp-config` is not understood: it has no table `mcpServers`".to_owned()),
         _ => Err("`--mcp-config` is not understood: `mcpServers` is no table".to_owned()),
     }
 }

@@ -195,6 +195,18 @@ fn servers_that_cannot_be_used() {
             assert_eq!((output.stderr(), output.code()), (wanted, Some(2)), "{output}");
         }
     }
+    // Servers in another agent's shape are not passed over in silence.
+    for config in [r#"{"servers":{"s":{"command":"x"}}}"#, r#"{"s":{"command":"x"}}"#, r#"{"mcpServers":[]}"#]
+    {
+        let output = world.run(&["exec", "-p", "hi", "--mcp-config", config]);
+        let what = if config.contains("mcpServers") {
+            "`mcpServers` is no table"
+        } else {
+            "it has no table `mcpServers`"
+        };
+        let wanted = format!("Error: `--mcp-config` is not understood: {what}\n");
+        assert_eq!((output.stderr(), output.code()), (wanted, Some(2)), "{output}");
+    }
 }
 
 #[test]
