@@ -143,9 +143,13 @@ fn project_folder(
     }
 }
 
-/// Returns what a command is approved by: its name and content (TRUST by content).
+/// Returns what a command is approved by: its name and content (TRUST by content), and to which tools it is narrowed.
 pub fn digest(command: &CustomCommand) -> String {
     let mut hasher = blake3::Hasher::new();
+    if let Some(tools) = &command.allowed_tools {
+        // No name begins like this, and nothing in it ends it.
+        hasher.update(format!("/{tools:?}\0").as_bytes());
+    }
     hasher.update(command.name.as_bytes()).update(b"\0").update(command.template.as_bytes());
     format!("command:{}", hasher.finalize().to_hex())
 }
@@ -177,6 +181,21 @@ mod tests {
         assert_eq!(names(&found), ["b", "git:commit", "git:deep:er"]);
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
         assert_eq!(names(&of_user(&root.join("missing"))), [""; 0]);
+    }
+
+    /// CUS-1, CUS-3: a command that was approved as a narrow one is not the same without that.
+    #[test]
+    fn what_a_command_is_approved_by() {
+        let of = |matter: &str| {
+            let text = format!("---\ndescription: d\n{matter}---\nFix $1.\n");
+            let read = command::read("fix".to_owned(), Path::new("fix.md"), text.as_bytes(), Origin::Project);
+            digest(&read.unwrap())
+        };
+        let narrow = of("allowed-tools: Read\n");
+        assert_eq!(of("allowed-tools: Read\nargument-hint: N\n"), narrow);
+        for other in ["", "allowed-tools: Read, Bash\n", "allowed-tools:\n"] {
+            assert_ne!(of(other), narrow, "{other}");
+        }
     }
 
     #[test]
