@@ -59,12 +59,15 @@ pub async fn list(peer: &Arc<Peer>) -> Vec<ListedResource> {
 }
 
 impl McpServers {
-    /// Returns the resource that a word of a prompt names: `@SERVER:URI`.
+    /// Returns the resource that a word of a prompt names: `@SERVER:URI`. What ends a sentence or stands in brackets is not part of it, unless the
+    /// server lists it so.
     pub fn named_resource<'w>(&self, word: &'w str) -> Option<(Arc<Server>, &'w str)> {
-        let (server, uri) = word.strip_prefix('@')?.split_once(':')?;
+        let (server, uri) = word.trim_start_matches('(').strip_prefix('@')?.split_once(':')?;
         let server = self.named(server)?;
-        let known = server.now().resources.iter().any(|resource| resource.uri == uri);
-        (known || uri.contains("://")).then_some((server, uri))
+        let now = server.now();
+        let known = |uri: &str| now.resources.iter().any(|resource| resource.uri == uri);
+        let uri = if known(uri) { uri } else { without_punctuation(uri) };
+        (known(uri) || uri.contains("://")).then_some((server, uri))
     }
 
     /// Reads a resource; what the server asks meanwhile is put to `asker`. An error says why it cannot be read.
@@ -102,6 +105,15 @@ impl McpServers {
         let schema = serde_json::value::to_raw_value(&schema).expect("a value is JSON");
         let spec = ToolSpec { name: RESOURCE.to_owned(), description, schema };
         Some((spec, Arc::new(ResourceTool { servers: having, shared: self.shared.clone() })))
+    }
+}
+
+/// Returns an address without what ends a sentence behind it; a bracket that was opened in it belongs to it.
+fn without_punctuation(uri: &str) -> &str {
+    let end = uri.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    match end.strip_suffix(')') {
+        Some(inside) if !inside.contains('(') => without_punctuation(inside),
+        _ => end,
     }
 }
 
@@ -190,5 +202,24 @@ impl Tool for ResourceTool {
             let args: Value = serde_json::from_str(args.get()).unwrap_or_default();
             self.answer(&cx, &args).await
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_in_sentences() {
+        for (word, uri) in [
+            ("note://one,", "note://one"),
+            ("note://one).", "note://one"),
+            ("note://one?!", "note://one"),
+            ("note://a.md", "note://a.md"),
+            ("note://wiki/A_(b)", "note://wiki/A_(b)"),
+            ("note://wiki/A_(b),", "note://wiki/A_(b)"),
+        ] {
+            assert_eq!(without_punctuation(word), uri);
+        }
     }
 }

@@ -266,9 +266,9 @@ fn resources() {
         anthropic::tool_use("t2", "mcp_resource", json!({"server": "s", "uri": "note://one"})).into(),
         anthropic::text("Done.").into(),
     ]);
-    world.run(&["exec", "-p", "what is in @s:note://one ?", "--no-save"]).success();
+    world.run(&["exec", "-p", "what is in (@s:note://one)?", "--no-save"]).success();
     let first = model.request(0).conversation();
-    assert!(first.contains("what is in @s:note://one ?") && first.contains("remember the milk"), "{first}");
+    assert!(first.contains("what is in (@s:note://one)?") && first.contains("remember the milk"), "{first}");
     let result = |at: usize| model.request(at).messages().pop().unwrap()["content"][0]["content"].to_string();
     assert!(result(1).contains("note://one") && result(1).contains("The first note"), "{}", result(1));
     assert!(result(2).contains("remember the milk"), "{}", result(2));
