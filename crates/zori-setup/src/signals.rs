@@ -100,7 +100,10 @@ impl Signals {
             .spawn(move || signals.forever().for_each(|signal| thread.on_signal(signal)))
             .map_err(failed)?;
         let on_cancel = shared.clone();
-        cancel.on_cancel(move |_| on_cancel.on_timeout());
+        cancel.on_cancel(move |cause| match cause {
+            Cause::Timeout { .. } => on_cancel.on_timeout(),
+            Cause::Interrupt | Cause::Terminate => on_cancel.on_told(),
+        });
         Ok(Self { shared, within: false })
     }
 
@@ -219,6 +222,14 @@ impl Shared {
                 self.act();
                 Ends::Never
             }
+        }
+    }
+
+    /// Says whether a program that somebody else told of a signal ends by itself now: whoever listens hears of the signal here, too.
+    fn on_told(&self) -> Ends {
+        match &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+            Listener::Nobody if !self.leaving.load(Ordering::Relaxed) => Ends::Never,
+            _ => Ends::ByItself,
         }
     }
 }

@@ -38,7 +38,7 @@ while IFS= read -r line; do
     *'"method":"tools/call"'*'"name":"add"'*) text '3' ;;
     *'"method":"tools/call"'*'"name":"tool_2"'*) text 'two' ;;
     *'"method":"tools/call"'*'"name":"fail"'*) answer '{"isError":true,"content":[{"type":"text","text":"it cannot"}]}' ;;
-    *'"method":"tools/call"'*'"name":"slow"'*) ;;
+    *'"method":"tools/call"'*'"name":"slow"'*) [ -n "$CALLED" ] && echo "$line" >> "$CALLED" ;;
     *'"method":"tools/call"'*'"name":"die"'*) echo "out of memory" >&2; exit 7 ;;
     *'"method":"tools/call"'*'"name":"look"'*) text "$(env | sed 's/=.*//' | sort | tr '\n' ' ')" ;;
     *'"method":"tools/call"'*'"name":"ask"'*)

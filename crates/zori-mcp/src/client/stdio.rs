@@ -107,8 +107,9 @@ pub async fn carry(
         loop {
             tokio::select! {
                 biased;
-                () = &mut stopped => break None,
+                // First, so that what was said before the end is said: that a call is cancelled, too.
                 () = &mut writing => break None,
+                () = &mut stopped => break None,
                 why = &mut reading => {
                     // What it says last explains its end.
                     if !noted {

@@ -291,6 +291,27 @@ fn commands() {
     assert_eq!(world.run(&["mcp", "get", "s"]).code(), Some(5));
 }
 
+/// MCP-52, MCP-90: a call that is given up ends, and its server is told; the command waited for its time to be over.
+#[test]
+fn a_call_that_is_given_up() {
+    let world = world();
+    let script = scripted_server(&world);
+    let (called, cancelled) = (world.tmp().join("called"), world.tmp().join("cancelled"));
+    let server = format!(
+        "[mcp.servers.s]\ncommand = \"sh\"\nargs = [{script:?}]\nenv = {{ CALLED = {called:?}, CANCELLED = {cancelled:?} }}\n"
+    );
+    world.write(world.base().join("config.toml"), server);
+    let mut call = world.start(world.cmd(&["mcp", "call", "s", "slow"]), Stdin::Null, Stdout::Captured);
+    call.wait_until("the call", |_| called.exists()).interrupt();
+    insta::assert_snapshot!(call.finish(), @"
+    ------- stderr -------
+    Error: the command was interrupted
+    [exit status: 130]
+    ");
+    let told = world.read(cancelled);
+    assert!(told.contains("notifications/cancelled") && told.contains("canceled"), "{told}");
+}
+
 /// MCP-70: a form in the middle of a call is put to whoever answers questions, and the answer reaches the server.
 #[test]
 fn a_form_is_answered() {

@@ -128,6 +128,18 @@ fn a_pasted_address() {
     assert_eq!(output.code(), Some(8));
 }
 
+/// Whoever gives a login up ends the command, and learns that; it said that its time was over.
+#[test]
+fn a_login_that_is_given_up() {
+    let (world, _server) = with_server(McpAuthFault::None, 3600);
+    let (mut login, _) = begun(&world, Stdin::Open);
+    login.interrupt();
+    let output = login.finish();
+    // Whichever of two listeners is first says it.
+    assert!(output.stderr().ends_with("interrupted\n"), "{output}");
+    assert_eq!(output.code(), Some(130), "{output}");
+}
+
 /// Chapter 8: other issuer's metadata, no S256, a script for an address, somebody else's answer: refused, exit 8.
 #[test]
 fn servers_that_cannot_be_trusted() {

@@ -202,6 +202,22 @@ impl Configured {
         cx: &Context<'_>,
         servers: Vec<ServerConfig>,
     ) -> Result<Option<Arc<McpServers>>, Failure> {
+        let started = self.begin(cx, servers)?;
+        if let Some(servers) = &started {
+            let runtime = wire_up::runtime()?;
+            for server in servers.all() {
+                runtime.block_on(servers.settled(&server));
+            }
+        }
+        Ok(started)
+    }
+
+    /// Starts these servers.
+    pub(super) fn begin(
+        &self,
+        cx: &Context<'_>,
+        servers: Vec<ServerConfig>,
+    ) -> Result<Option<Arc<McpServers>>, Failure> {
         let data_dir = cx.app.data_dir()?;
         let settings =
             mcp_servers::settings(cx.app, &self.config, Some(&data_dir), servers, false, &self.secrets)?;
@@ -218,14 +234,7 @@ impl Configured {
         let confine = confinement.map(|confinement| confinement as Arc<dyn Confine>);
         let redactor = Redactor::new(self.secrets.clone());
         let audit = audit::settings(&self.config, Some(&data_dir), &self.root);
-        let started = start_mcp_servers(&settings, &workspace, redactor, Elicits::Nobody, confine, &audit);
-        if let Some(servers) = &started {
-            let runtime = wire_up::runtime()?;
-            for server in servers.all() {
-                runtime.block_on(servers.settled(&server));
-            }
-        }
-        Ok(started)
+        Ok(start_mcp_servers(&settings, &workspace, redactor, Elicits::Nobody, confine, &audit))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use zori_contract::args::Args;
+use zori_contract::cancel::Ends;
 use zori_contract::command::Command;
 use zori_contract::error::{PERMISSION_DENIED, TIMEOUT, VALIDATION_ERROR};
 use zori_contract::exit::{Danger, Exit};
@@ -17,7 +18,7 @@ use zori_core::confine::Consent;
 use zori_core::ids::CallId;
 use zori_core::permission::Verdict;
 use zori_core::text::one_line;
-use zori_core::tool::{Tool, ToolCode, ToolCx, ToolOutput};
+use zori_core::tool::{ToolCode, ToolCx, ToolOutput};
 use zori_mcp::client::{ListedTool, McpServers, Pin, PinnedTool, Status, tool_id};
 use zori_policy::policy::Policy;
 use zori_policy::{Approver, Call, explain};
@@ -188,10 +189,10 @@ fn call(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     let (gathered, _) = settings::policy(cx.app, &LowArgs::new(args))?;
     // Whoever types the call is asked by it.
     let policy = Policy { approver: Approver::Present, ..gathered.policy };
-    let Some(servers) = configured.start(cx, vec![server])? else {
+    let Some(servers) = configured.begin(cx, vec![server])? else {
         return Err(Failure::new(&MCP_UNAVAILABLE, "the servers could not be started"));
     };
-    let called = perform(&servers, &policy, args, &input);
+    let called = perform(cx, &servers, &policy, args, &input);
     servers.shutdown();
     let (id, output) = called?;
     if let Some(failure) = &output.failure {
@@ -206,12 +207,14 @@ fn call(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
 }
 
 fn perform(
+    cx: &Context<'_>,
     servers: &Arc<McpServers>,
     policy: &Policy,
     args: &Args,
     input: &Value,
 ) -> Result<(String, ToolOutput), Failure> {
     let server = servers.all().into_iter().next().expect("one was started");
+    unless_told(cx, servers.settled(&server))?;
     let (now, name) = (server.now(), server.config.name.clone());
     if now.status != Status::Connected {
         return Err(unavailable(&name, &now));
@@ -229,10 +232,22 @@ fn perform(
     if decision.verdict == Verdict::Deny {
         return Err(Failure::new(&PERMISSION_DENIED, decision.reason));
     }
-    Ok((spec.name, run(&*tool, &raw)?))
+    let alone = ToolCx::alone(CallId::new("call"), Consent::Person);
+    Ok((spec.name, unless_told(cx, tool.run(alone, &raw))?))
 }
 
-fn run(tool: &dyn Tool, args: &RawValue) -> Result<ToolOutput, Failure> {
-    let cx = ToolCx::alone(CallId::new("call"), Consent::Person);
-    Ok(wire_up::runtime()?.block_on(tool.run(cx, args)))
+/// Waits for something, unless the command is told to end: what is dropped then tells its server (MCP-52).
+fn unless_told<T>(cx: &Context<'_>, work: impl Future<Output = T>) -> Result<T, Failure> {
+    let (told, stop) = oneshot::channel();
+    cx.cancel.on_cancel(move |cause| {
+        let _ = told.send(cause);
+        Ends::ByItself
+    });
+    wire_up::runtime()?.block_on(async {
+        tokio::select! {
+            biased;
+            done = work => Ok(done),
+            Ok(cause) = stop => Err(cause.failure()),
+        }
+    })
 }
