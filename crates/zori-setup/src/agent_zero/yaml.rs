@@ -3,7 +3,10 @@
 
 use toml::{Table, Value};
 
-/// A line with something on it.
+/// What stands for a text in the lines below.
+const BLOCKS: [&str; 6] = ["|", ">", "|-", ">-", "|+", ">+"];
+
+/// A line with something on it, or of the text of a block.
 struct Line<'a> {
     number: usize,
     indent: usize,
@@ -12,12 +15,25 @@ struct Line<'a> {
 
 /// Reads a file; an error is its line and what is wrong there.
 pub fn parse(text: &str) -> Result<Table, (usize, String)> {
-    let mut lines = Vec::new();
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let (mut block, text) = (None, text.trim_start_matches('\u{feff}'));
     for (number, raw) in (1..).zip(text.lines()) {
+        let indent = blanks(raw);
+        // The text of a block is as it stands: a `#` in it begins no comment, and a line may be empty.
+        if let Some(key) = block
+            && (indent > key || raw.trim().is_empty())
+        {
+            lines.push(Line { number, indent: key + 1, text: raw.trim_end() });
+            continue;
+        }
+        block = None;
         let content = without_comment(raw).trim_end();
         let trimmed = content.trim_start_matches(' ');
         if trimmed.is_empty() || (trimmed == "---" && lines.is_empty()) {
             continue;
+        }
+        if split(trimmed).is_some_and(|(_, rest)| BLOCKS.contains(&rest)) {
+            block = Some(indent);
         }
         if trimmed.starts_with('\t') {
             return Err((number, "a tab cannot indent".to_owned()));
@@ -42,7 +58,9 @@ fn table(lines: &[Line<'_>], at: &mut usize, indent: usize) -> Result<Table, (us
         *at += 1;
         let value = match rest {
             "" => nested(lines, at, indent)?,
-            "|" | ">" | "|-" | ">-" => Some(Value::String(folded(lines, at, indent, rest.starts_with('|')))),
+            rest if BLOCKS.contains(&rest) => {
+                Some(Value::String(folded(lines, at, indent, rest.starts_with('|'))))
+            }
             rest => scalar(rest).map_err(|what| wrong(&what))?,
         };
         if let Some(value) = value
@@ -75,13 +93,21 @@ fn nested(lines: &[Line<'_>], at: &mut usize, indent: usize) -> Result<Option<Va
     }
 }
 
+/// Reads the text of a block: without the blanks before its first line, and without empty lines at its end.
 fn folded(lines: &[Line<'_>], at: &mut usize, indent: usize, keep: bool) -> String {
     let mut text = Vec::new();
     while let Some(line) = lines.get(*at).filter(|line| line.indent > indent) {
         text.push(line.text);
         *at += 1;
     }
-    text.join(if keep { "\n" } else { " " })
+    let before = text.iter().find(|line| !line.is_empty()).map_or(0, |first| blanks(first));
+    let text: Vec<&str> = text.iter().map(|line| &line[before.min(blanks(line))..]).collect();
+    text.join(if keep { "\n" } else { " " }).trim_end().to_owned()
+}
+
+/// Returns how many blanks a line begins with.
+fn blanks(line: &str) -> usize {
+    line.len() - line.trim_start_matches(' ').len()
 }
 
 fn split(text: &str) -> Option<(&str, &str)> {
@@ -195,6 +221,24 @@ mod tests {
             })
         );
         assert_eq!(parse("").unwrap(), Table::new());
+    }
+
+    /// What a prompt for an agent is written as: in the text of a block nothing is a comment, and its own indentation stays.
+    #[test]
+    fn texts_of_several_lines() {
+        let text = "\u{feff}agent_profiles:\n  lint:\n    prompt: |\n      # Role\n      Check issue #12 # now\n\n        - deep\n\n  \
+                    terse:\n    prompt: >+ # folded\n      Be\n      brief: yes\n# a comment\nlast: 1\n";
+        let json = serde_json::to_value(parse(text).unwrap()).unwrap();
+        assert_eq!(
+            json,
+            serde_json::json!({
+                "agent_profiles": {
+                    "lint": {"prompt": "# Role\nCheck issue #12 # now\n\n  - deep"},
+                    "terse": {"prompt": "Be brief: yes"},
+                },
+                "last": 1,
+            })
+        );
     }
 
     #[test]

@@ -322,6 +322,37 @@ fn projects_of_another_client() {
 }
 
 /// AZ-10: secrets and what means nothing here are left out, and said.
+/// AZ-10: what no run could be begun with is left out and said, so that what was imported can be used at once.
+#[test]
+fn settings_that_nothing_could_run_with() {
+    let mut world = world();
+    let yaml = "connection:\n  api_url: server/api_message\n  ui_url: http://a\n  dashboard_url: http://b\nprovider: other\n\
+                active_project: gone\nagent_profile: gone\nagent_profiles:\n  mine: Be brief.\nprojects:\n  web:\n    agent_profile: mine\n    \
+                security_mode: wild\n  api:\n    agent_profile: own\n    agent_profiles:\n      own: Be kind.\n    \
+                security:\n      blacklist_patterns: [\"a | b\"]\n\
+                security:\n  mode: wild\n  whitelist: [ls, \"git *\"]\n  blacklist_patterns:\n    - rm -rf\n    - \"> /dev/sda\"\n";
+    world.write("old.yaml", yaml);
+    let output = world.run(&["config", "import", "old.yaml", "--output", "plain"]).success();
+    insta::assert_snapshot!(output.stdout().lines().skip(1).collect::<Vec<_>>().join("\n"), @"
+    Left out, because it means nothing here: provider
+    Left out, because nothing could run with it: active_project (gone), agent_profile (gone), connection.api_url (server/api_message), projects.api.security.blacklist_patterns (a | b), projects.web.security_mode (wild), security.blacklist_patterns (> /dev/sda), security.mode (wild), security.whitelist (git *)
+    ");
+    let written = std::fs::read_to_string(world.base().join("config.toml")).unwrap();
+    insta::assert_snapshot!(written, @r#"
+    provider = "agent-zero"
+    agent_profiles = { "mine" = "Be brief." }
+    connection.dashboard_url = "http://b"
+    connection.ui_url = "http://a"
+    projects = { "api" = { "agent_profile" = "own", "agent_profiles" = { "own" = "Be kind." }, "security" = {  } }, "web" = { "agent_profile" = "mine" } }
+    security.blacklist_patterns = ["rm -rf"]
+    security.whitelist = ["ls"]
+    "#);
+    for project in ["default", "web", "api"] {
+        world.set_var("AGENTZERO_PROJECT", project);
+        world.run(&["context", "show"]).success();
+    }
+}
+
 #[test]
 fn settings_of_another_client() {
     let world = world();

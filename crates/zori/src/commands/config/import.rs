@@ -67,7 +67,7 @@ fn read(args: &Args) -> Result<Imported, Failure> {
 
 /// Writes the file, where there is none yet.
 fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
-    let Imported { toml, secrets, unknown } = read(args)?;
+    let Imported { toml, secrets, unknown, unusable } = read(args)?;
     let data_dir = cx.app.data_dir()?;
     let path = data_dir.config();
     let shown = path.display().to_string();
@@ -100,6 +100,10 @@ fn run(cx: &mut Context<'_>, args: &Args) -> Result<Reply, Failure> {
     if !unknown.is_empty() {
         text.push_str(&format!("\nLeft out, because it means nothing here: {}", unknown.join(", ")));
     }
-    let data = json!({"path": shown, "left_out": unknown, "secrets": secrets});
+    if !unusable.is_empty() {
+        text.push_str(&format!("\nLeft out, because nothing could run with it: {}", unusable.join(", ")));
+    }
+    let left_out = [unknown, unusable].concat();
+    let data = json!({"path": shown, "left_out": left_out, "secrets": secrets});
     Ok(Reply::changed(Effect::Created, data).text(text).meta("write_scope", "global"))
 }
