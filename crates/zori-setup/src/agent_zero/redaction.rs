@@ -48,11 +48,14 @@ impl ContextRedactor {
         let mut pairs = Vec::new();
         if !words.is_empty() {
             let name = format!(r"[A-Za-z0-9_.-]*(?:{})[A-Za-z0-9_.-]*", words.join("|"));
-            let quoted = r#""(?:[^"\\\n]|\\.)*"|'[^'\n]*'"#;
-            // A pair of JSON or of a line: the value goes on to a comma, a brace or the end of the line.
-            pairs.extend(Regex::new(&format!(
-                r#"(?i)(["']?{name}["']?[ \t]*[:=][ \t]*)({quoted}|[^\s,}}\]\n"'{{\[][^,}}\n]*)"#
-            )));
+            // A text over several lines, a list of texts, a text with what is written on to it, one that is not closed.
+            let texts = r#""""[\s\S]*?"""|'''[\s\S]*?'''"#;
+            let list = r#"\[\s*["'][^\]]*\]"#;
+            let quoted = r#"(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[^\s,;)}\]]*|["'][^\n]*"#;
+            // A pair of JSON or of a line: the value goes on to a comma with a blank or a text behind it, a brace or the end of the line.
+            let bare = r#"[^\s,}\]\n"'{\[][^,}\n]*(?:,[^\s,}\n"'][^,}\n]*)*"#;
+            let value = [texts, list, quoted, bare].join("|");
+            pairs.extend(Regex::new(&format!(r#"(?i)(["']?{name}["']?[ \t]*[:=][ \t]*)({value})"#)));
         }
         let (mut compiled, mut warnings) = (Vec::new(), Vec::new());
         for pattern in patterns.unwrap_or_else(|| owned(PATTERNS)) {
@@ -112,6 +115,15 @@ mod tests {
             ("Authorization: Bearer abc.def", "Authorization: ***REDACTED***"),
             ("send bearer abc.def on", "send ***REDACTED*** on"),
             ("tokens are counted", "tokens are counted"),
+            ("password: \"abc", "password: \"***REDACTED***\""),
+            ("password: 'it''s'\nn: 1", "password: '***REDACTED***'\nn: 1"),
+            ("connect(password='x', n=1)", "connect(password='***REDACTED***', n=1)"),
+            ("login(password='x')", "login(password='***REDACTED***')"),
+            ("secret = \"\"\"a b\nc\"\"\"\nn = 1", "secret = \"***REDACTED***\"\nn = 1"),
+            ("api_keys = [\n  \"a\",\n  \"b\"\n]\nn = 1", "api_keys = ***REDACTED***\nn = 1"),
+            ("DB_PASSWORD=abc,def", "DB_PASSWORD=***REDACTED***"),
+            ("{\"token\":1,\"n\":2}", "{\"token\":***REDACTED***,\"n\":2}"),
+            ("Auth: [see here](docs/auth.md)", "Auth: [see here](docs/auth.md)"),
             ("name = \"demo\"", "name = \"demo\""),
         ] {
             assert_eq!(redacted(text), clean, "{text}");
