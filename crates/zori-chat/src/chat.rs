@@ -139,19 +139,13 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
     let attached = attachment::load_all(&args.prompt.images, viewer)?;
     let screen = screen::fits(cx, args.plain || run.plain);
-    // A session is chosen on the screen.
-    let choosing = screen && args.session.resume.as_deref() == Some("");
+    let choosing = screen && chooses(args);
     let which = if choosing { which } else { going_on(cx, args, &session, which)? };
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
     let mut scheduler = scheduler(cx, &signals, &prepared, &run);
     if screen {
-        let opening = match (&args.prompt.text, choosing) {
-            (Some(text), _) => Opening::Prompt(text.clone()),
-            (None, true) => Opening::Choose("/resume"),
-            (None, false) => Opening::Empty,
-        };
-        return on_screen(cx, args, signals, (prepared, run, attached), opening, &mut scheduler);
+        return on_screen(cx, args, signals, (prepared, run, attached), opening(args), &mut scheduler);
     }
     greet(cx, &prepared, &run);
     for image in &attached {
@@ -201,6 +195,20 @@ fn start(cx: &mut AgentCx<'_>, args: &LowArgs, which: Which) -> Result<Exit, Fai
     exit
 }
 
+/// Returns whether the session is chosen from a list on the screen.
+fn chooses(args: &LowArgs) -> bool {
+    args.session.resume.as_deref() == Some("")
+}
+
+/// Returns what a screen begins with.
+fn opening(args: &LowArgs) -> Opening {
+    match &args.prompt.text {
+        Some(text) => Opening::Prompt(text.clone()),
+        None if chooses(args) => Opening::Choose("/resume"),
+        None => Opening::Empty,
+    }
+}
+
 /// Opens the panel.
 pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     if !screen::fits(cx, args.plain) {
@@ -212,8 +220,8 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
                 .to_owned(),
         };
         return Err(Failure::new(&REPL_MODE_PROHIBITED, why)
-            .hint("`zori chat --plain` writes line by line")
-            .hint("give one prompt with `zori exec -p TEXT`"));
+            .hint(format!("`{} chat --plain` writes line by line", cx.profile.name))
+            .hint(format!("give one prompt with `{} exec -p TEXT`", cx.profile.name)));
     }
     let signals = Signals::install(&cx.cancel, &cx.app.record)?;
     let preferred = preferences::applied(cx, args, Channel::Panel);
@@ -225,12 +233,15 @@ pub fn panel(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
     }
     let viewer = Viewer { facts: session.model.facts, model: &session.model.name };
     let attached = attachment::load_all(&args.prompt.images, viewer)?;
-    let which = going_on(cx, args, &session, Which::BySettings)?;
+    let which = match chooses(args) {
+        true => Which::BySettings,
+        false => going_on(cx, args, &session, Which::BySettings)?,
+    };
     let prepared = wire_up::prepare(cx, session, &run, which)
         .map_err(|failure| which_session::with_fork_hint(failure, &args.session))?;
     let scheduler = scheduler(cx, &signals, &prepared, &run);
     let parts = (prepared, run, Some(args.clone()), attached);
-    let exit = screen::run_panel(cx, signals.clone(), parts, args.prompt.text.clone(), scheduler)?;
+    let exit = screen::run_panel(cx, signals.clone(), parts, opening(args), scheduler)?;
     signals.die_of_hangup();
     Ok(exit)
 }

@@ -41,16 +41,14 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     if on_screen {
         let prepared = Prepared { host, opened, upstream };
         let parts = (prepared, run, None, Vec::new());
+        let opening = Opening::Prompt(demo.prompt().to_owned());
         let exit = match demo.mock {
             // The bare call of that name opens the panel, too.
-            true => screen::run_panel(cx, signals.clone(), parts, Some(demo.prompt().to_owned()), None)?,
-            false => {
-                let opening = Opening::Prompt(demo.prompt().to_owned());
-                match screen::run(cx, signals.clone(), parts, opening, &mut None)? {
-                    Left::Over(exit) => exit,
-                    Left::Again(_) => Exit::Success,
-                }
-            }
+            true => screen::run_panel(cx, signals.clone(), parts, opening, None)?,
+            false => match screen::run(cx, signals.clone(), parts, opening, &mut None)? {
+                Left::Over(exit) => exit,
+                Left::Again(_) => Exit::Success,
+            },
         };
         farewell(cx, args, demo, "");
         signals.die_of_hangup();

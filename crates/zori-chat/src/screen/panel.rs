@@ -28,7 +28,7 @@ use zori_tui::transcript::Transcript;
 use zori_tui::update::{self, Effect, FindRequest, Msg};
 
 use super::in_turn::{self, Led};
-use super::start::{ChatParts, on_terminal};
+use super::start::{ChatParts, Opening, on_terminal};
 use super::{Begun, Screen, outside, peer};
 use crate::chat::server_chat;
 use crate::scheduler::Scheduler;
@@ -44,12 +44,12 @@ use zori_setup::wire_up::Prepared;
 /// The theme of the panel unless the user says otherwise (THM-1).
 const THEME: &str = "Studio Dark";
 
-/// Opens the panel with its first tab. Without `args` it is the demo, which has no other; `prompt` is sent first.
+/// Opens the panel with its first tab. Without `args` it is the demo, which has no other.
 pub fn run(
     cx: &mut AgentCx<'_>,
     signals: Signals,
     (prepared, run, args, attached): (Prepared, RunSettings, Option<LowArgs>, Vec<Image>),
-    prompt: Option<String>,
+    opening: Opening,
     mut scheduler: Option<Scheduler>,
 ) -> Result<Exit, Failure> {
     let brand = cx.profile.name;
@@ -82,10 +82,11 @@ pub fn run(
         screen.recall(false);
     }
     screen.restore_draft(resumed);
-    match prompt {
-        Some(text) => screen.outside.later.push_back(Effect::Prompt(text.into())),
-        None if !resumed => screen.take_over_draft(),
-        None => {}
+    match opening {
+        Opening::Prompt(text) => screen.outside.later.push_back(Effect::Prompt(text.into())),
+        Opening::Choose(command) => screen.display.take(Msg::Choose(command)),
+        Opening::Empty if !resumed => screen.take_over_draft(),
+        Opening::Empty | Opening::Again(_) => {}
     }
     let (asks, requests) = unbounded_channel();
     let mut panel = PanelLoop {

@@ -105,6 +105,18 @@ fn a_question_of_a_hidden_tab() {
     assert!(person.ends().0.success());
 }
 
+/// RSM-1: which session goes on is chosen from the list, in the panel too.
+#[test]
+fn a_session_from_the_list() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    world.run(&["exec", "--session", "first", "-p", "say hello"]).success();
+    let mut person = open(&world, &["--resume"]);
+    person.sees("this folder 1 of 1").sees("› /resume").keys("\r");
+    person.sees("Loaded 2 previous messages").sees("› say hello").sees("Hello.");
+    person.keys(F10);
+    assert!(person.ends().0.success());
+}
+
 /// UI-52: a theme is tried from the menu, and kept.
 #[test]
 fn themes() {
