@@ -4,7 +4,7 @@ mod stage;
 
 use zori_contract::exit::Exit;
 use zori_contract::failure::Failure;
-use zori_host::{Upstream, Which};
+use zori_host::{Answers, Upstream, Which};
 
 use self::stage::Demo;
 use crate::plain::{Advice, PlainSession};
@@ -25,9 +25,10 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     let Settings { mut session, run } = demo.settings(args)?;
     if on_screen {
         demo.make_undoable(&mut session)?;
+        session.permission.answers = Answers::Person;
     }
     let host = wire_up::host(session)?;
-    let what = if demo.mock { "server" } else { "model" };
+    let what = if demo.is_mock_server() { "server" } else { "model" };
     cx.ui.say(&format!(
         "This is a demo: a scripted {what}, not a real one. Engine, tools and files are real."
     ));
@@ -37,12 +38,13 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
     }
     let network = network::open(cx, &host.settings, &run)?;
     let opened = host.open(Which::New, &mut Vec::new()).map_err(of_session)?;
-    let upstream = Upstream { network, provider: demo.provider() };
+    let provider = demo.model().unwrap_or_else(|| wire_up::provider(&host.settings.model, &run, &network));
+    let upstream = Upstream { network, provider };
     if on_screen {
         let prepared = Prepared { host, opened, upstream };
         let parts = (prepared, run, None, Vec::new());
         let opening = Opening::Prompt(demo.prompt().to_owned());
-        let exit = match demo.mock {
+        let exit = match demo.is_mock_server() {
             // The bare call of that name opens the panel, too.
             true => screen::run_panel(cx, signals.clone(), parts, opening, None)?,
             false => match screen::run(cx, signals.clone(), parts, opening, &mut None)? {
@@ -74,7 +76,7 @@ pub fn play(cx: &mut AgentCx<'_>, args: &LowArgs, signals: Signals) -> Result<Ex
 
 /// Says where the result is, and how to go on with a real model: with a call of the kind that this was.
 fn farewell(cx: &mut AgentCx<'_>, args: &LowArgs, demo: Demo, call: &str) {
-    let mock = demo.mock;
+    let mock = demo.is_mock_server();
     match args.keep {
         true => cx.ui.say(&format!("\nThe result is in {}", demo.keep().display())),
         false => drop(demo),

@@ -85,6 +85,7 @@ pub static A0: Program<App> = Program {
            `--help --all` shows every option.",
     no_command: NoCommand::Command { path: &["tui"], anywhere: false },
     unknown: Some("for a prompt: `a0 -p TEXT`"),
+    examples: A0_EXAMPLES,
     ..BASE
 };
 
@@ -98,6 +99,14 @@ const EXAMPLES: &[Example] = &[
     example("chat about it; `:q` leaves", "zori \"fix the failing test\""),
     example("go on with the latest session of this folder", "zori -c"),
     example("what is missing here", "zori doctor"),
+];
+
+const A0_EXAMPLES: &[Example] = &[
+    example("watch it work, without a server", "a0 demo"),
+    example("ask; the answer is on stdout", "a0 -p \"What does this project do?\""),
+    example("what the server's agent is told of this folder", "a0 context show"),
+    example("take over the settings of another client", "a0 config import config.yaml"),
+    example("what is missing here", "a0 doctor"),
 ];
 
 /// The variables it reads beside the framework's; a name that begins with `_` is the program's own.

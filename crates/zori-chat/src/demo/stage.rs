@@ -9,24 +9,26 @@ use zori_contract::failure::Failure;
 use zori_core::provider::Provider;
 use zori_core::tool::Leniency;
 use zori_core::transport::Timeouts;
-use zori_host::settings::{SessionSettings, StorageSettings, ToolSettings};
-use zori_host::{ModelSettings, Modes, SystemClock, UndoSettings, check_budget, random_number};
-use zori_policy::Mode;
-use zori_providers::agent_zero::mock::{self, MockServer};
-use zori_providers::agent_zero::{self, AgentZero, AgentZeroOptions};
+use zori_host::settings::{PermissionSettings, SessionSettings, StorageSettings, ToolSettings};
+use zori_host::{ModelSettings, Modes, UndoSettings, check_budget, random_number};
+use zori_policy::{Mode, ModeChoice};
+use zori_providers::agent_zero;
+use zori_providers::agent_zero::mock;
 use zori_providers::catalog::{self, PROVIDERS};
-use zori_providers::endpoint::Endpoint;
 use zori_providers::scripted::{Pace, ScriptedProvider};
+use zori_redact::Redactor;
 use zori_tools::env::ShellProgram;
 
 use zori_setup::agent_cx::AgentCx;
+use zori_setup::agent_zero::preface::{ContextPreface, PrefaceSources};
 use zori_setup::agent_zero::project::ActiveNames;
+use zori_setup::agent_zero::{AgentZeroSetup, connection};
 use zori_setup::args::LowArgs;
 use zori_setup::child_env::ChildEnv;
 use zori_setup::config::Config;
 use zori_setup::debug_dump::DebugDump;
 use zori_setup::environment::Environment;
-use zori_setup::host_failure::of_model;
+use zori_setup::host_failure::{of_mode, of_model};
 use zori_setup::network::RecordingMode;
 use zori_setup::sandbox;
 use zori_setup::settings::{RunSettings, Settings, limits};
@@ -45,9 +47,8 @@ pub struct Demo {
     folder: Option<PathBuf>,
     /// What is kept for `/undo` while it plays, beside the folder: in it, it would be part of what is undone.
     state: PathBuf,
-    provider: Arc<dyn Provider>,
-    /// Whether it is a server with an agent of its own.
-    pub(super) mock: bool,
+    /// `None`: a server with an agent of its own takes the model's place.
+    model: Option<Arc<dyn Provider>>,
     tool_timeout: Duration,
     leniency: Leniency,
     shell: ShellProgram,
@@ -69,12 +70,10 @@ impl Demo {
         let folder = make_folder(cx.app.env.temp_dir())
             .map_err(|error| Failure::new(&IO_ERROR, format!("cannot make a scratch folder: {error}")))?;
         let mock = cx.profile.provider == Some(agent_zero::NAME);
-        let provider: Arc<dyn Provider> = if mock { mock_server() } else { Arc::new(provider) };
         Ok(Self {
             state: folder.with_extension("state"),
             folder: Some(folder),
-            provider,
-            mock,
+            model: (!mock).then_some(Arc::new(provider)),
             tool_timeout: cx.profile.tool_timeout,
             leniency: cx.profile.leniency,
             shell: cx.app.env.shell(cx.profile),
@@ -86,12 +85,17 @@ impl Demo {
 
     /// Returns what the scripted user says.
     pub fn prompt(&self) -> &str {
-        if self.mock { "What is in this folder?" } else { PROMPT.trim() }
+        if self.is_mock_server() { "What is in this folder?" } else { PROMPT.trim() }
     }
 
-    /// Returns the scripted model.
-    pub fn provider(&self) -> Arc<dyn Provider> {
-        self.provider.clone()
+    /// Returns the scripted model; `None` where a server with an agent of its own takes its place.
+    pub fn model(&self) -> Option<Arc<dyn Provider>> {
+        self.model.clone()
+    }
+
+    /// Returns whether it plays a server with an agent of its own.
+    pub fn is_mock_server(&self) -> bool {
+        self.model.is_none()
     }
 
     /// Returns the scratch folder.
@@ -131,7 +135,7 @@ impl Demo {
         // The scripted model costs nothing, as every one on this machine.
         let here =
             PROVIDERS.iter().find(|facts| facts.is_local()).expect("the catalogue lists local servers");
-        let server = catalog::provider(agent_zero::NAME).filter(|_| self.mock);
+        let server = catalog::provider(agent_zero::NAME).filter(|_| self.is_mock_server());
         let model = match server {
             Some(facts) => ModelSettings {
                 base_url: mock::ADDRESS.to_owned(),
@@ -141,8 +145,12 @@ impl Demo {
         };
         let (root, temp) = (self.folder().to_owned(), self.env.temp_dir().to_owned());
         let mut session = SessionSettings::new(root, temp, model, Mode::Yolo);
-        session.request.effort = args.model.thinking;
         session.permission.modes = Modes::unrestricted("the demo");
+        let agent_zero = match self.is_mock_server() {
+            true => Some(mock_setup(&mut session.permission, self.folder())?),
+            false => None,
+        };
+        session.request.effort = args.model.thinking;
         session.sandbox = sandbox::of_flag(args.permission.sandbox);
         session.limits.run = limits;
         session.tools = ToolSettings {
@@ -158,7 +166,7 @@ impl Demo {
             base: None,
             key: Ok(None),
             http_limits: Timeouts::DEFAULT,
-            agent_zero: None,
+            agent_zero,
             names: ActiveNames::of(&Config::default()),
             recording_mode: RecordingMode::None,
             dump: DebugDump::default(),
@@ -184,16 +192,26 @@ impl Drop for Demo {
     }
 }
 
-/// Returns the script that stands for an Agent Zero server.
-fn mock_server() -> Arc<dyn Provider> {
-    let endpoint = Endpoint {
-        base_url: mock::ADDRESS.to_owned(),
-        key: None,
-        transport: Arc::new(MockServer),
-        limits: Timeouts::DEFAULT,
-        clock: Arc::new(SystemClock::new()),
-    };
-    Arc::new(AgentZero::new(endpoint, AgentZeroOptions::default(), None))
+/// Returns how the script that stands for an Agent Zero server is spoken to, and has the mode hold that a real one begins with (DECISIONS 11): what
+/// it asks for is asked about. Nothing of the user's settings counts.
+fn mock_setup(permission: &mut PermissionSettings, root: &Path) -> Result<AgentZeroSetup, Failure> {
+    let mode = ModeChoice::AGENT_ZERO;
+    permission.policy.mode = mode;
+    permission.policy.shell = permission.modes.shell(mode).map_err(of_mode)?;
+    let use_mock = ("connection.use_mock".to_owned(), toml::Value::Boolean(true));
+    let config = Config::default().with(vec![use_mock]).expect("it is a setting");
+    let env = Environment::default();
+    let (preface, _) = ContextPreface::read(PrefaceSources {
+        config: &config,
+        env: &env,
+        root: root.to_owned(),
+        mode,
+        shell: &permission.policy.shell,
+        redactor: Redactor::new(Default::default()),
+    })?;
+    let (setup, _) = connection::read(&config, &env, Arc::new(preface));
+    permission.told = Some(setup.told());
+    Ok(setup)
 }
 
 /// Makes a private folder with a name nobody can guess.

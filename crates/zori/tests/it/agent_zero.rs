@@ -266,6 +266,7 @@ fn the_demo_of_a0() {
     assert_eq!(output.code(), Some(0), "{output}");
     assert!(output.stdout().contains("sent me the names of 2 files"), "{output}");
     assert!(output.stderr().contains("you> What is in this folder?"), "{output}");
+    assert!(output.stderr().contains("Context ready (default/default): files=2, "), "{output}");
 }
 
 /// AZ-5, AZ-6: a project and a profile, and what they are in the block.
@@ -321,7 +322,6 @@ fn projects_of_another_client() {
     }
 }
 
-/// AZ-10: secrets and what means nothing here are left out, and said.
 /// AZ-10: what no run could be begun with is left out and said, so that what was imported can be used at once.
 #[test]
 fn settings_that_nothing_could_run_with() {
@@ -353,6 +353,7 @@ fn settings_that_nothing_could_run_with() {
     }
 }
 
+/// AZ-10: secrets and what means nothing here are left out, and said.
 #[test]
 fn settings_of_another_client() {
     let world = world();

@@ -328,6 +328,11 @@ fn the_demo_of_a0() {
     let mut person = Person::before(world.screen(&["--as", "a0", "demo"], SIZE), SIZE);
     person.sees("[Chat 1]").sees("mock server, no network");
     person.sees("I am the mock server inside this program").sees("waiting  NO");
+    // It begins as with a real server: what changes something is asked about (DECISIONS 11).
+    person.sees("BALANCED").sees("shell off").sees("on_change · sent");
+    person.says("write a note").sees("write_file asks").pauses(1300).keys("y");
+    person.sees("Create mock-note.txt").sees("waiting  NO");
+    person.says("run a command").sees("shell commands are off").sees("waiting  NO");
     person.says("/new").sees("this is the demo, which has one tab");
     person.keys(F10);
     let (status, drawn) = person.ends();
