@@ -239,12 +239,13 @@ impl Screen<'_, '_> {
                 permission.policy.mode = choice;
                 permission.policy.shell = shell;
                 permission.modes.source = "Shift-Tab".to_owned();
+                // The session's own events bring the new one, too.
+                let before = std::mem::replace(&mut self.display.state.facts.mode, name.to_owned());
                 self.chat.plain.session_mut().apply(Input::SetMode(name.to_owned()));
                 self.display.drain_events();
-                if in_turn::asks_less(&self.display.state.facts.mode, choice.mode) {
+                if in_turn::asks_less(&before, choice.mode) {
                     self.say(NoticeLevel::Info, &format!("Mode {name}: {}", choice.mode.about()));
                 }
-                self.display.state.facts.mode = name.to_owned();
                 self.display.touch();
             }
             Err(error) => self.say(NoticeLevel::Warning, &error.with_hints()),

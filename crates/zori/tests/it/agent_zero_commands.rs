@@ -391,7 +391,9 @@ fn in_the_panel() {
         time && words.get(1) == Some(&"user") && words.get(2) == Some(&"hello")
     };
     assert!(person.screen().lines().any(stamped), "{}", person.screen());
-    person.keys("\x1b[Z").sees("GOD_MODE").keys("\x1b[Z").sees("PARANOID").sees("shell on");
+    // SAF-8: a mode that asks less is said where it stays.
+    person.keys("\x1b[Z").sees("GOD_MODE").sees("Mode god_mode: no questions");
+    person.keys("\x1b[Z").sees("PARANOID").sees("shell on");
     person.says("/observer on").sees("Observer: on, when the workspace has changed");
     person.says("after").sees("answer 2").sees("waiting  NO");
     person.keys(F10);

@@ -292,7 +292,10 @@ fn ask_first_from_now_on() {
     let (world, _model) = with_model([bash("t1", "touch made"), anthropic::text("Made.")]);
     let mut person = Person::open(&world, &["--no-save", "--sandbox", "off"]);
     person.sees("YOLO ·").keys("\x1b[Z").sees("DEFAULT ·");
-    person.says("make it").answers("y").sees("Made.").leaves();
+    person.says("make it").answers("y").sees("Made.");
+    // SAF-8: a mode that asks less is said.
+    person.keys("\x1b[Z").sees("ACCEPTEDITS ·").sees("Mode acceptEdits: edits in the workspace run");
+    person.leaves();
 }
 
 #[test]
