@@ -2,21 +2,22 @@
 
 use std::path::Path;
 
-use zori_policy::Mode;
+use zori_policy::{Mode, ModeChoice};
 
 use zori_setup::import;
 use zori_setup::private_file;
 
 /// Returns the words if nobody has read them in this project yet, and remembers that they were said. Where nothing can be remembered nothing is
 /// said: the first row of the chat says the mode in any case.
-pub fn note(base: &Path, root: &Path, mode: Mode, sandbox: bool) -> Option<String> {
+/// `shell`: whether commands may run at all.
+pub fn note(base: &Path, root: &Path, mode: ModeChoice, shell: bool, sandbox: bool) -> Option<String> {
     let told = zori_store::project_dir(base, root).join("first-chat");
     if told.exists() || private_file::write(&told, b"what may run unasked was said\n").is_err() {
         return None;
     }
     Some(format!(
         "First chat in this folder. {} Shift-Tab changes the mode, /permissions shows the rules.",
-        what(mode, sandbox)
+        what(mode, shell, sandbox)
     ))
 }
 
@@ -34,39 +35,105 @@ pub fn others(base: &Path, home: &Path, program: &str) -> Option<String> {
     ))
 }
 
-fn what(mode: Mode, sandbox: bool) -> &'static str {
-    match (mode, sandbox) {
-        (Mode::Yolo, false) => {
-            "Mode yolo asks nothing: commands, edits and the network run as you would run them."
-        }
+fn what(choice: ModeChoice, shell: bool, sandbox: bool) -> String {
+    let (name, whole) = (choice.shown(), if sandbox { ", in the sandbox" } else { "" });
+    let commands =
+        if choice.is_balanced() { "the commands of `security.whitelist`" } else { "harmless commands" };
+    let as_you = if sandbox { "inside the sandbox" } else { "as you would run them" };
+    let said = match (choice.mode, shell) {
         (Mode::Yolo, true) => {
-            "Mode yolo asks nothing: commands, edits and the network run inside the sandbox."
+            format!("Mode {name} asks nothing: commands, edits and the network run {as_you}.")
         }
-        (Mode::AcceptEdits, _) => {
-            "Reading, harmless commands and edits below this folder run unasked; all else asks."
+        (Mode::Yolo, false) => format!("Mode {name} asks nothing: edits and the network run {as_you}."),
+        (Mode::AcceptEdits, true) => {
+            "Reading, harmless commands and edits below this folder run unasked; all else asks.".to_owned()
         }
-        (Mode::Paranoid, _) => "Nothing runs unasked.",
-        (Mode::Deny, _) => "Nothing runs.",
-        (Mode::Plan, _) => "Reading and harmless commands run unasked; nothing is changed in mode plan.",
-        (_, false) => "Reading below this folder and harmless commands run unasked; edits and all else ask.",
-        (_, true) => {
-            "Reading below this folder and harmless commands run unasked, in the sandbox; edits and all else ask."
+        (Mode::AcceptEdits, false) => {
+            "Reading and edits below this folder run unasked; all else asks.".to_owned()
         }
+        (Mode::Paranoid, _) => "Nothing runs unasked.".to_owned(),
+        (Mode::Deny, _) => "Nothing runs.".to_owned(),
+        (Mode::Plan, true) => {
+            "Reading and harmless commands run unasked; nothing is changed in mode plan.".to_owned()
+        }
+        (Mode::Plan, false) => "Reading runs unasked; nothing is changed in mode plan.".to_owned(),
+        (Mode::Default | Mode::DontAsk, true) => {
+            format!("Reading below this folder and {commands} run unasked{whole}; edits and all else ask.")
+        }
+        (Mode::Default | Mode::DontAsk, false) => {
+            "Reading below this folder runs unasked; edits and all else ask.".to_owned()
+        }
+    };
+    match shell || choice.mode == Mode::Deny {
+        true => said,
+        false => format!("{said} Shell commands are off."),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use zori_policy::mode::Protocol;
+
     use super::*;
 
     #[test]
     fn once_for_each_project() {
         let base = tempfile::tempdir().unwrap();
-        let say = |root: &str| note(base.path(), Path::new(root), Mode::Yolo, false);
+        let mode = ModeChoice::implicit(Mode::Yolo);
+        let say = |root: &str| note(base.path(), Path::new(root), mode, true, false);
         assert!(say("/a").is_some_and(|text| text.starts_with("First chat in this folder. Mode yolo")));
         assert_eq!(say("/a"), None);
         assert!(say("/b").is_some());
-        assert_eq!(note(Path::new("/proc/nothing"), Path::new("/a"), Mode::Default, false), None);
+        assert_eq!(note(Path::new("/proc/nothing"), Path::new("/a"), mode, true, false), None);
+    }
+
+    /// What is promised runs, in the words of the provider whose modes they are.
+    #[test]
+    fn what_runs_unasked() {
+        let said = |name: &str, shell: bool, sandbox: bool| {
+            what(ModeChoice::named(name, Protocol::Own).unwrap(), shell, sandbox)
+        };
+        for (name, shell, sandbox, words) in [
+            (
+                "default",
+                true,
+                true,
+                "Reading below this folder and harmless commands run unasked, in the sandbox; edits and all else ask.",
+            ),
+            (
+                "balanced",
+                true,
+                false,
+                "Reading below this folder and the commands of `security.whitelist` run unasked; edits and all else ask.",
+            ),
+            (
+                "balanced",
+                false,
+                true,
+                "Reading below this folder runs unasked; edits and all else ask. Shell commands are off.",
+            ),
+            (
+                "god_mode",
+                false,
+                false,
+                "Mode god_mode asks nothing: edits and the network run as you would run them. Shell commands are off.",
+            ),
+            (
+                "yolo",
+                true,
+                true,
+                "Mode yolo asks nothing: commands, edits and the network run inside the sandbox.",
+            ),
+            ("paranoid", false, false, "Nothing runs unasked. Shell commands are off."),
+            (
+                "plan",
+                false,
+                false,
+                "Reading runs unasked; nothing is changed in mode plan. Shell commands are off.",
+            ),
+        ] {
+            assert_eq!(said(name, shell, sandbox), words);
+        }
     }
 
     #[test]

@@ -190,10 +190,11 @@ impl ChatParts {
         let resumed = !prepared.opened.history.is_empty();
         let root = settings.workspace.root.clone();
         let sandboxed = prepared.host.confinement().is_some();
+        let (mode, shell) = (settings.permission.policy.mode, settings.permission.policy.shell.allowed);
         let first_time = base
             .as_ref()
             .filter(|_| !again && !keyless)
-            .and_then(|base| first_time::note(base, &root, settings.permission.policy.mode.mode, sandboxed));
+            .and_then(|base| first_time::note(base, &root, mode, shell, sandboxed));
         let home = first_time.as_ref().and(cx.app.env.home());
         let others = base.as_ref().zip(home);
         let others = others.and_then(|(base, home)| first_time::others(base, &home, cx.profile.name));
