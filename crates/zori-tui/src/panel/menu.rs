@@ -11,6 +11,12 @@ use crate::wrap;
 
 /// How many rows of a group are shown.
 const MOST: usize = 14;
+/// What its keys are.
+const KEYS: &str = "arrows · Enter · Esc";
+/// How wide the groups are at most.
+const LEFT: usize = 14;
+/// What stands between them and a line: the edge, and its mark.
+const BETWEEN: usize = 4;
 
 /// The open menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,8 +117,15 @@ impl Menu {
         actions.push(panel_line("Quit", PanelEffect::Quit));
         groups.push(Group { name: "Actions", items: actions });
         if !super::cards::fit(state) {
-            let cards = super::cards::rows(state, panel, 60);
-            let lines = cards.iter().map(|row| Line { label: row.text(), does: Does::Nothing, now: false });
+            // They are there to be read, so that nothing of them is cut off.
+            let room = width(state.size.columns.into()).saturating_sub(4 + LEFT + BETWEEN);
+            let rest = Row::empty().with("   ");
+            let cards = super::cards::rows(state, panel, usize::MAX);
+            let rows = cards.iter().flat_map(|row| match row.width() <= room {
+                true => vec![row.clone()],
+                false => wrap::wrap_hanging(&row.spans, room, &Row::empty(), &rest),
+            });
+            let lines = rows.map(|row| Line { label: row.text(), does: Does::Nothing, now: false });
             groups.push(Group { name: "Cards", items: lines.collect() });
         }
         let first = groups.iter().position(|group| group.name == "Themes").unwrap_or(0);
@@ -203,14 +216,13 @@ impl Menu {
 
     /// Draws it into so much room.
     pub fn rows(&self, columns: usize, room: usize) -> Vec<Row> {
-        let width = columns.min(58);
+        let width = width(columns);
         let inner = width.saturating_sub(4);
-        let left = inner.min(14);
+        let left = inner.min(LEFT);
         let items = &self.groups[self.group].items;
         // Two rows are the edges.
         let height = items.len().clamp(self.groups.len(), MOST).min(room.saturating_sub(2)).max(1);
         let first = self.item.unwrap_or(0).saturating_sub(height - 1);
-        let pages = format!("{}/{}", self.item.map_or(0, |at| at + 1), items.len());
         let mut rows = Vec::new();
         for at in 0..height {
             let group = self.groups.get(at).map_or("", |group| group.name);
@@ -250,15 +262,19 @@ impl Menu {
                     }
                 }
             }
-            if at + 1 == height && items.len() > height {
-                let right = Row::from(Span::new(pages.as_str()).muted());
-                row = wrap::truncate(&row, inner.saturating_sub(right.width() + 2));
-                row = row.with_right(right, u16::try_from(inner).unwrap_or(u16::MAX));
-            }
             rows.push(row);
         }
-        compose::boxed("Menu", "arrows · Enter · Esc", rows, width)
+        let foot = match items.len() > height {
+            true => format!("{}/{} · {KEYS}", self.item.map_or(0, |at| at + 1), items.len()),
+            false => KEYS.to_owned(),
+        };
+        compose::boxed("Menu", &foot, rows, width)
     }
+}
+
+/// Returns how wide the menu is, with its edges.
+fn width(columns: usize) -> usize {
+    columns.min(58)
 }
 
 /// Returns a name as the splitting of a command line gives it back.

@@ -472,6 +472,33 @@ fn what_is_typed_under_a_question_is_seen() {
     }
 }
 
+/// What the cards say can be read where they have no room, and so can what keys do.
+#[test]
+fn narrow_screens() {
+    let mut stage = Stage::new((40, 12));
+    stage.key("f2").key("down").key("down").key("right");
+    let mut said = String::new();
+    for _ in 0..40 {
+        let screen = stage.screen();
+        let chosen = screen.lines().find_map(|row| row.split("│ › ").nth(1)).expect("a line is chosen");
+        said.push_str(chosen.trim_end_matches('│').trim());
+        stage.key("down");
+    }
+    for words in ["agentdefault", "shellon", "http://localhost:50001", "~/proj(main)", "42kof200k"] {
+        assert!(said.replace(' ', "").contains(words), "{words}: {said}");
+    }
+    stage.key("esc").key("f1");
+    let mut said = String::new();
+    for _ in 0..60 {
+        let first = stage.screen().lines().nth(3).unwrap_or_default().trim_matches(['│', ' ']).to_owned();
+        said.push_str(&format!("{first} "));
+        stage.key("down");
+    }
+    for words in ["close what is open, else stop the turn", "into the running turn; to the question"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
 /// All of the menu can be gone through where it is higher than the screen, and a game is offered only where it can be played.
 #[test]
 fn small_screens() {

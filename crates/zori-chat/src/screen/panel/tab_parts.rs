@@ -109,7 +109,10 @@ pub(super) fn furnish(parts: &mut ChatParts, name: String) {
     }
     let own =
         |name, args, about, category| CommandInfo { name, args, about, category, ..CommandInfo::NOTHING };
-    commands.insert(0, own("/close", "", "Close this tab", "Session"));
+    // Not the first: who opens the list and presses Enter is shown what there is.
+    let behind =
+        commands.iter().position(|command| command.name == "/new").map_or(commands.len(), |at| at + 1);
+    commands.insert(behind, own("/close", "", "Close this tab", "Session"));
 }
 
 /// Returns what the cards say of a session beside what its chat knows.
