@@ -150,6 +150,11 @@ fn what_closes_and_what_does_not() {
     person.says("/close").sees("this is the last tab");
     person.says("/new").sees("[Chat 2]").says("/close").sees("[Chat 1]").sees_no_more("Chat 2");
     person.says("go").sees("Waiting for").says("/close").sees("this is the last tab");
+    // Who opens the list and presses Enter is shown what there is, and closes nothing.
+    person.keys("/").sees("› /").sees("Show these commands").sees("Close this tab");
+    let list = person.rows();
+    let at = |words: &str| list.iter().position(|row| row.contains(words));
+    assert!(at("/help ") < at("/close "), "{}", list.join("\n"));
     person.keys(F10).sees("F10 again stops and leaves").keys(F10);
     assert!(person.ends().0.success());
 }
