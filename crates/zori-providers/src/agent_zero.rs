@@ -162,6 +162,11 @@ impl AgentZero {
         self.connection.health().await
     }
 
+    /// Returns whether the next message of a session goes to a chat that is there.
+    pub fn goes_on(&self, messages: &[Arc<Message>]) -> bool {
+        state::ChatState::of(messages.iter().map(|message| &**message)).context_id.is_some()
+    }
+
     /// Clears the history of a session's chat on the server; the chat stays (SRV-10). Returns whether there was one.
     pub async fn reset(&self, messages: &[Arc<Message>]) -> Result<bool, ProviderFailure> {
         self.connection.manage("api_reset_chat", messages).await

@@ -367,6 +367,8 @@ impl Settings {
                 run: limits,
                 daily,
                 compact_at: match config.count("compact_at_percent") {
+                    // Such a server keeps the conversation itself (CTX-3).
+                    _ if remote_agent => CompactAt { percent: None },
                     Some(0) => CompactAt { percent: None },
                     Some(percent) => CompactAt { percent: Some(percent) },
                     None => CompactAt::DEFAULT,

@@ -32,6 +32,14 @@ pub fn reset(plain: &PlainSession) -> Option<String> {
     }
 }
 
+/// Returns what to say where turns were taken back: the server keeps the conversation, and goes on with it (CTX-3).
+pub fn still_knows(plain: &PlainSession) -> Option<&'static str> {
+    let server = plain.run.agent_zero.as_ref()?.server.get()?;
+    server
+        .goes_on(plain.session().messages())
+        .then_some("The server's agent still knows what was taken back; `/clear` begins a new chat there")
+}
+
 /// Deletes the chat on the server, if that is wanted when a chat is closed. Returns what to say of a failure.
 pub fn terminate(plain: &PlainSession) -> Option<String> {
     let setup = plain.run.agent_zero.as_ref().filter(|setup| setup.terminate_on_close)?;

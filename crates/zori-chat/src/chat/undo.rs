@@ -9,9 +9,9 @@ use zori_host::{Force, Session, UndoGoal, UndoRequest, UndoScope, Undone, undo_a
 use zori_store::SessionTurn;
 use zori_tui::transcript::Transcript;
 
-use super::Chat;
 use super::slash::Next;
 use super::slash::report::bad_turn;
+use super::{Chat, server_chat};
 use zori_setup::undo::failure;
 
 const BY: &str = "user";
@@ -180,6 +180,9 @@ impl UndoPlan {
         if let Some(prompt) = &done.prompt {
             let words = text::one_line(prompt);
             chat.cx.ui.say(&format!("Its prompt was: {}", text::prefix(&words, 200)));
+        }
+        if let Some(words) = server_chat::still_knows(&chat.plain).filter(|_| done.chat && !done.redo) {
+            chat.cx.ui.say(words);
         }
         Ok(done.prompt)
     }

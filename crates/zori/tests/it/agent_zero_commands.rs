@@ -407,6 +407,34 @@ fn in_the_panel() {
     );
 }
 
+/// CTX-3: the server keeps the conversation. It is not compacted here, and what is taken back it still knows, which is said where its chat goes on.
+#[test]
+fn what_the_server_keeps() {
+    let server = running();
+    let world = at(&server, CONFIG);
+    let mut pty = world.pty(&[], LINES);
+    for (n, line) in ["one", "two", "/compact", "/rewind 2 chat", "three", "/rewind 1 chat", "four", ":q"]
+        .iter()
+        .enumerate()
+    {
+        type_line(&mut pty, n + 1, line);
+    }
+    let shown = over(pty);
+    let said = shown
+        .lines()
+        .filter(|line| ["Error: ", "Hint: ", "The "].iter().any(|begin| line.starts_with(begin)));
+    insta::assert_snapshot!(said.collect::<Vec<_>>().join("\n"), @"
+    Error: an Agent Zero server keeps the conversation itself; nothing of it can be compacted here
+    Hint: `/clear` begins a new chat
+    The conversation went back to before turn 2.
+    The server's agent still knows what was taken back; `/clear` begins a new chat there
+    The conversation went back to before turn 1.
+    ");
+    let chats: Vec<String> =
+        server.requests().iter().map(|request| request.json()["context_id"].to_string()).collect();
+    assert_eq!(chats, ["null", "\"chat1\"", "\"chat1\"", "null"]);
+}
+
 /// SRV-10, SRV-15, UI-3: `/status` names the server as it is configured, whether it answers, and what it was told of the workspace.
 #[test]
 fn status() {

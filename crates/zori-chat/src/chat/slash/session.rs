@@ -148,10 +148,13 @@ pub(super) fn history(chat: &mut Chat<'_, '_>, _: &str) -> Result<Next, Failure>
 pub(super) fn compact(chat: &mut Chat<'_, '_>, focus: &str) -> Result<Next, Failure> {
     if focus == "undo" {
         chat.plain.session_mut().undo_compact();
-    } else {
-        return Ok(Next::Compact((!focus.is_empty()).then(|| focus.to_owned())));
+        return Ok(Next::Done);
     }
-    Ok(Next::Done)
+    if chat.plain.run.agent_zero.is_some() {
+        let why = "an Agent Zero server keeps the conversation itself; nothing of it can be compacted here";
+        return Err(Failure::new(&VALIDATION_ERROR, why).hint("`/clear` begins a new chat"));
+    }
+    Ok(Next::Compact((!focus.is_empty()).then(|| focus.to_owned())))
 }
 
 /// Enters the loop; the argument is its first prompt.
