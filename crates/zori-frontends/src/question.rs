@@ -24,7 +24,7 @@ pub struct QuestionText {
     pub hidden: Vec<String>,
 }
 
-/// Draws a question. Secrets are taken out of what is drawn, never out of what runs.
+/// Draws a question. Secrets are taken out of what is drawn, word by word, never out of what runs.
 pub fn format_question(question: &Question, decision: &Decision, redactor: &Redactor) -> QuestionText {
     let head = match &question.preview {
         Preview::Choices(_) if question.tool.starts_with("mcp__") => format!("{}: a form", question.tool),
@@ -90,8 +90,9 @@ fn changed(file: &FileDiff, redactor: &Redactor) -> Vec<String> {
     let mut lines = vec![format!("  {} {}{note}", file.action.as_str(), one_line(&redactor.redact(&path)))];
     if let Some(Replaced { old, new }) = &file.replaced {
         // Redacted whole: a secret that is cut is not recognised.
-        let row =
-            |name: &str, text: &str| format!("  {name} | {}", brief::replaced_text(&redactor.redact(text)));
+        let row = |name: &str, text: &str| {
+            format!("  {name} | {}", brief::replaced_text(&redactor.redact_words(text)))
+        };
         lines.extend([row("old", old), row("new", new)]);
     }
     lines.extend(barred(&file.diff, redactor));
@@ -109,7 +110,7 @@ fn changed(file: &FileDiff, redactor: &Redactor) -> Vec<String> {
 /// Text behind a bar, so that nothing in it can pass for a line of ours. Redacted whole, then cut into lines; all
 /// that could hide or move something is an escape, only tabs stay.
 fn barred(text: &str, redactor: &Redactor) -> Vec<String> {
-    let text = redactor.redact(text);
+    let text = redactor.redact_words(text);
     let line = |line: &str| {
         let parts: Vec<_> = line.split('\t').map(one_line).collect();
         format!("{BAR}{}", parts.join("\t"))

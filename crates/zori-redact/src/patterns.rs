@@ -65,6 +65,31 @@ pub(crate) fn find(text: &str) -> Vec<Range<usize>> {
     secrets
 }
 
+/// What a shell takes for the end of a word, or for something to be run within one.
+const ENDS: &[char] = &[';', '|', '&', '<', '>', '(', ')', '$', '`'];
+
+/// Returns the words of these secrets: the first of each, and those behind it that look like one by themselves. A secret ends where a shell ends a word.
+pub(crate) fn words(text: &str, secrets: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for secret in secrets {
+        let mut first = true;
+        for piece in text[secret].split_whitespace() {
+            let word = &piece[..piece.find(ENDS).unwrap_or(piece.len())];
+            let bare = word.trim_matches(['"', '\'']);
+            if SCHEMES.contains(&bare.to_ascii_lowercase().as_str()) {
+                continue;
+            }
+            let path = bare.contains("://") || bare.starts_with(['/', '.', '~', '-']);
+            let alike = bare.len() >= 8 && !path && value_like(bare);
+            if std::mem::take(&mut first) || alike {
+                let start = bare.as_ptr() as usize - text.as_ptr() as usize;
+                found.push(start..start + bare.len());
+            }
+        }
+    }
+    found
+}
+
 fn secret(text: &str, pattern: &Pattern, found: &Captures<'_>) -> Option<Range<usize>> {
     let whole = found.get(0)?;
     let value = found.get(1).unwrap_or(whole);
@@ -86,6 +111,9 @@ fn key_block(_: &str, value: &str) -> bool {
     value.split_once("KEY-----").is_some_and(|(_, inside)| !inside.trim().is_empty())
 }
 
+/// What stands before the value of a header.
+const SCHEMES: [&str; 6] = ["bearer", "basic", "token", "digest", "apikey", "negotiate"];
+
 /// A header's value, not the type of a field that is called like one.
 fn header_value(name: &str, value: &str) -> bool {
     let value = value.trim_end();
@@ -94,9 +122,8 @@ fn header_value(name: &str, value: &str) -> bool {
             || value.contains("; ") && value.contains('=');
     }
     let (scheme, rest) = value.split_once([' ', '\t']).unwrap_or(("", value));
-    let known = ["bearer", "basic", "token", "digest", "apikey", "negotiate"];
     let token = rest.trim_matches(['"', '\'', ',', ';']);
-    (known.contains(&scheme.trim_start_matches(['"', '\'']).to_ascii_lowercase().as_str())
+    (SCHEMES.contains(&scheme.trim_start_matches(['"', '\'']).to_ascii_lowercase().as_str())
         && token.len() >= 8
         && !token.contains(['{', '<', '$', '(']))
         || (token.len() >= 16 && value_like(token))

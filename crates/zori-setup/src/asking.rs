@@ -156,14 +156,16 @@ impl Person {
         }
         let QuestionText { head, shown, mut hidden } = format_question(question, decision, &self.redactor);
         ui.say(&format!("? {head}"));
-        shown.iter().for_each(|line| ui.say(line));
+        shown.iter().for_each(|line| ui.say_redacted(line));
         // What was typed before the question could be read is no answer to it.
         discard();
         loop {
             if !hidden.is_empty() {
                 ui.say(&format!("  {}; `v` shows them, and `a` counts only then", more_lines(hidden.len())));
             }
-            choices(question, hidden.len(), self.rules.as_deref()).iter().for_each(|line| ui.say(line));
+            for line in choices(question, hidden.len(), self.rules.as_deref()) {
+                ui.say_redacted(&self.redactor.redact_words(&line));
+            }
             ui.raw("[A]pprove / [R]eject / [E]xplain? ");
             match understand(&reply::next().await?, question, hidden.len()) {
                 Reply::Remember(_) if self.rules.is_none() => {
@@ -175,7 +177,7 @@ impl Person {
                 }
                 Reply::Answer(answer) => return Some(answer),
                 Reply::Explain => self.explain(decision, question, &mut ui).await,
-                Reply::View => hidden.drain(..).for_each(|line| ui.say(&line)),
+                Reply::View => hidden.drain(..).for_each(|line| ui.say_redacted(&line)),
                 Reply::Unclear(why) => ui.say(&why),
             }
         }

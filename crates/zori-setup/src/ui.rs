@@ -110,6 +110,11 @@ impl Ui {
         let _ = self.err.write_all(line.as_bytes());
     }
 
+    /// Writes a line that has no secrets any more.
+    pub fn say_redacted(&mut self, line: &str) {
+        self.raw(&format!("{}\n", text::neutral(line)));
+    }
+
     /// Sends bytes to the terminal as they are, for the few control sequences we use ourselves.
     pub fn raw(&mut self, bytes: &str) {
         let _ = self.err.write_all(bytes.as_bytes()).and_then(|()| self.err.flush());

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zori_core::event::{Event, EventKind, ToolEvent};
 use zori_core::message::ToolInput;
-use zori_core::question::{Preview, Question};
+use zori_core::question::{Preview, Question, Replaced};
 use zori_core::render::Renderer;
 use zori_core::tool::ToolOutput;
 use zori_redact::Redactor;
@@ -63,22 +63,34 @@ pub fn shown_event(redactor: &Redactor, event: &Event) -> Event {
     event
 }
 
-/// Returns a question as it may be shown; what is approved is the call itself.
+/// Returns a question as it may be shown: without secrets, but with everything beside them. What is approved is the call itself.
 pub fn shown_question(redactor: &Redactor, question: &Question) -> Question {
     let mut question = question.clone();
+    let rules = question.grants.iter_mut().flat_map(|grant| &mut grant.rules);
+    rules.chain(&mut question.explanation).for_each(|line| hide(redactor, line));
     match &mut question.preview {
-        Preview::Input(input) => redact(redactor, input),
-        Preview::Command { command, .. } => redact(redactor, command),
-        Preview::Changes(files) => files.iter_mut().for_each(|file| redact(redactor, &mut file.diff)),
+        Preview::Input(input) => hide(redactor, input),
+        Preview::Command { command, .. } => hide(redactor, command),
+        Preview::Changes(files) => {
+            for file in files {
+                hide(redactor, &mut file.diff);
+                let texts = file.replaced.as_mut().map(|Replaced { old, new }| [old, new]);
+                texts.into_iter().flatten().for_each(|text| hide(redactor, text));
+            }
+        }
         Preview::Choices(choices) => {
             for choice in choices {
-                redact(redactor, &mut choice.question);
-                choice.options.iter_mut().for_each(|option| redact(redactor, &mut option.label));
+                hide(redactor, &mut choice.question);
+                choice.header.iter_mut().for_each(|header| hide(redactor, header));
+                for option in &mut choice.options {
+                    hide(redactor, &mut option.label);
+                    option.description.iter_mut().for_each(|about| hide(redactor, about));
+                }
             }
         }
         Preview::Fails { input, why } => {
-            redact(redactor, input);
-            redact(redactor, why);
+            hide(redactor, input);
+            hide(redactor, why);
         }
     }
     question
@@ -115,6 +127,13 @@ fn redact(redactor: &Redactor, text: &mut String) {
     }
 }
 
+/// Takes the secrets out of a text that somebody is asked about.
+fn hide(redactor: &Redactor, text: &mut String) {
+    if let Cow::Owned(shown) = redactor.redact_words(text) {
+        *text = shown;
+    }
+}
+
 /// Returns the text without what must not be shown; `None` if there is nothing to take out.
 fn taken_out(redactor: &Redactor, text: &str) -> Option<String> {
     match redactor.redact(text) {
@@ -132,7 +151,49 @@ fn redacted_json(redactor: &Redactor, json: &str) -> Option<Box<RawValue>> {
 
 #[cfg(test)]
 mod tests {
+    use zori_core::question::{Choice, ChoiceOption, FileAction, FileDiff, Grant, GrantScope};
+
     use super::*;
+
+    /// SCR-3: nothing of a question shows a secret: neither what would run or change, nor the rules that are offered for it.
+    #[test]
+    fn a_question_without_secrets() {
+        let key = format!("sk-ant-{}", "a".repeat(40));
+        let grant = |rule: String| Grant {
+            rules: vec![rule],
+            words: "these words".to_owned(),
+            scope: GrantScope::Call,
+            past: 0,
+        };
+        let replaced = Some(Replaced { old: key.clone(), new: format!("new {key}") });
+        let file = FileDiff { replaced, ..FileDiff::new("/w/a", FileAction::Change, format!("-{key}\n")) };
+        let option = ChoiceOption { label: format!("use {key}"), description: Some(format!("it is {key}")) };
+        let choice = Choice {
+            question: format!("{key}?"),
+            header: Some(key.clone()),
+            options: vec![option],
+            multiple: false,
+            secret: false,
+            form: None,
+        };
+        for preview in [
+            Preview::Input(format!("{{\"key\":\"{key}\"}}")),
+            Preview::Command { command: format!("echo {key}"), cwd: "/w".into(), sandbox: None },
+            Preview::Changes(vec![file]),
+            Preview::Choices(vec![choice]),
+            Preview::Fails { input: key.clone(), why: key.clone() },
+        ] {
+            let question = Question {
+                tool: "t".to_owned(),
+                preview,
+                grants: vec![grant(format!("Bash(echo {key})")), grant("Bash(echo:*)".to_owned())],
+                explanation: vec![format!("no rule covers {key}")],
+            };
+            let shown = shown_question(&Redactor::default(), &question);
+            assert!(!format!("{shown:?}").contains(&key), "{shown:?}");
+            assert_eq!(shown.grants[1], question.grants[1]);
+        }
+    }
 
     #[test]
     fn json_stays_json() {

@@ -78,10 +78,13 @@ pub fn ask(display: &mut Display, outside: &mut Outside, answers: Answers, reque
         display.inputs.push_back(Input::Approve { call, answer: Approval::Unavailable { why } });
         return;
     }
-    let rules = outside.rules.as_ref().map(|file| greeting::folder(file, &outside.env));
     // The call stands above its question.
     display.drain_events();
-    let mut question = shown_question(&outside.redactor, &question);
+    let asked = question;
+    let mut question = shown_question(&outside.redactor, &asked);
+    // A rule that names a secret is none for a file.
+    let rules = outside.rules.as_ref().filter(|_| question.grants.first() == asked.grants.first());
+    let rules = rules.map(|file| greeting::folder(file, &outside.env));
     if let Preview::Command { cwd, .. } = &mut question.preview {
         *cwd = greeting::folder(cwd, &outside.env).into();
     }
