@@ -31,8 +31,7 @@ impl Screen<'_, '_> {
         let before_cell = match self.before_cell(line) {
             Ok(line) => line,
             Err(failure) => {
-                self.display.state.transcript.error(&failure.message, &failure.facts.hints);
-                self.display.touch();
+                self.tell_failure(&failure);
                 return false;
             }
         };
@@ -70,8 +69,7 @@ impl Screen<'_, '_> {
             Ok(false) => {}
             Err(failure) => {
                 self.tell();
-                let hints = failure.facts.hints.clone();
-                self.display.state.transcript.error(&failure.message, &hints);
+                self.tell_failure(&failure);
             }
         }
         if *self.chat.plain.session().id() != before {
@@ -95,7 +93,15 @@ impl Screen<'_, '_> {
             _ => title.take().filter(|_| same).or(found),
         };
         self.show_facts();
+        self.go_on_with_queue();
         false
+    }
+
+    /// Says what went wrong. What is queued may have counted on it, and waits for Enter then.
+    fn tell_failure(&mut self, failure: &Failure) {
+        self.display.state.transcript.error(&failure.message, &failure.facts.hints);
+        self.display.state.queue.held = true;
+        self.display.touch();
     }
 
     /// Returns what `/undo #7` means: back to before the turn of cell 7. `None` for all other lines.
@@ -125,6 +131,7 @@ impl Screen<'_, '_> {
     pub(super) fn undo_answered(&mut self, yes: bool) {
         let Some(plan) = self.undo.take() else { return };
         if !yes {
+            self.display.state.queue.held = true;
             return self.say(NoticeLevel::Info, undo::NOTHING_CHANGED);
         }
         let done = plan.carry_out(&mut self.chat);
@@ -132,10 +139,7 @@ impl Screen<'_, '_> {
         self.tell();
         match done {
             Ok(prompt) => self.give_back(prompt),
-            Err(failure) => {
-                let hints = failure.facts.hints.clone();
-                self.display.state.transcript.error(&failure.message, &hints);
-            }
+            Err(failure) => self.tell_failure(&failure),
         }
         self.show_facts();
     }

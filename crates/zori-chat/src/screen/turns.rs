@@ -13,7 +13,7 @@ use zori_core::tool::{Effect, ToolKind};
 use zori_host::TurnEnd;
 use zori_tui::confirm::{Confirm, What};
 use zori_tui::state::{Phase, State};
-use zori_tui::update::Msg;
+use zori_tui::update::{Effect as TuiEffect, Msg};
 
 use super::files::{self, Named};
 use super::peer::ScreenPeer;
@@ -121,7 +121,7 @@ impl Screen<'_, '_> {
         self.tell();
         if let PlanState::Due(plan) = &self.chat.plan {
             let next = format!("/plan resume {}", plan.id);
-            self.outside.later.push_back(zori_tui::update::Effect::Command(next));
+            self.outside.later.push_back(TuiEffect::Command(next));
         }
     }
 
@@ -158,6 +158,25 @@ impl Screen<'_, '_> {
             }
             (What::Guideline(text), true) => self.add_guideline(&text),
             (What::Guideline(_), false) => self.say(NoticeLevel::Info, NO_GUIDELINE),
+        }
+        self.go_on_with_queue();
+    }
+
+    /// Has the next message go out behind something that was no turn, unless what is due leads to it by itself.
+    pub(super) fn go_on_with_queue(&mut self) {
+        let leads_on = |effect: &TuiEffect| {
+            matches!(
+                effect,
+                TuiEffect::Prompt(_)
+                    | TuiEffect::Command(_)
+                    | TuiEffect::Shell { .. }
+                    | TuiEffect::Confirmed { .. }
+            )
+        };
+        let state = &self.display.state;
+        let busy = state.turn.is_some() || state.confirm.is_some() || self.begun.is_some();
+        if !busy && !self.display.effects.iter().chain(&self.outside.later).any(leads_on) {
+            self.display.take(Msg::Next);
         }
     }
 

@@ -132,14 +132,17 @@ pub(super) fn reorder(state: &mut State, moved: Option<usize>, by: isize) {
     state.queue.moving = Some(to);
 }
 
-/// The turn is over: the next message goes out, unless they are held.
+/// The way is free: the next message goes out, unless they are held. One of which nothing comes leaves the way to those behind it.
 pub(super) fn next(state: &mut State, effects: &mut Vec<Effect>) {
-    if state.queue.held {
-        return;
-    }
-    if let Some(prompt) = state.queue.items.pop_front() {
+    while !state.queue.held
+        && let Some(prompt) = state.queue.items.pop_front()
+    {
         state.queue.moving = state.queue.moving.and_then(|at| at.checked_sub(1));
+        let before = effects.len();
         send(state, prompt, effects);
+        if effects.len() > before || state.confirm.is_some() {
+            return;
+        }
     }
 }
 

@@ -160,6 +160,42 @@ fn change_what_is_queued() {
     person.leaves();
 }
 
+/// What stands behind a command in the queue, or behind a line for AGENTS.md, goes out when that is done.
+#[test]
+fn queue_a_command_and_what_follows() {
+    let gate = Gate::new();
+    let (world, model) = with_model([
+        Reply::from(anthropic::text("One.")).wait_after(0, &gate),
+        anthropic::text("Two.").into(),
+    ]);
+    let mut person = Person::open(&world, &[]);
+    person.says("first").sees("Waiting for").says("#never push").sees("⏎ queued: #never push");
+    person.says("/new").sees("⏎ queued: /new").says("second").sees("⏎ queued: second");
+    gate.open();
+    person.sees("Add this line to AGENTS.md? [y/N]").pauses(1300).keys("y").sees("Two.");
+    assert_eq!(model.request(1).conversation(), "user: second\n");
+    person.leaves();
+}
+
+/// What stands behind an undo that is refused may have counted on it, and waits for Enter.
+#[test]
+fn queue_an_undo_and_refuse_it() {
+    let gate = Gate::new();
+    let (world, model) = with_model([
+        Reply::from(edit("t1", "calc.sh", "-", "*")),
+        Reply::from(anthropic::text("Done.")).wait_after(0, &gate),
+        anthropic::text("Otherwise.").into(),
+    ]);
+    calc(&world);
+    let mut person = Person::open(&world, &[]);
+    person.says("fix it").sees("● Edit calc.sh").says("/undo").sees("⏎ queued: /undo");
+    person.says("use plus").sees("⏎ queued: use plus");
+    gate.open();
+    person.sees("Go ahead? [y/N]").pauses(1300).keys("n").sees("⏎ held: use plus · Enter sends");
+    assert_eq!(model.count(), 2);
+    person.keys("\r").sees("Otherwise.").leaves();
+}
+
 #[test]
 fn stop_and_say_it_better() {
     let (world, model) = with_model([Reply::stall(), anthropic::text("Better.").into()]);
