@@ -116,6 +116,16 @@ impl Composer {
         self.put(text);
     }
 
+    /// Puts an older message in place of what was typed, which is one itself then (UI-36). A message has words only; images stay.
+    pub fn exchange(&mut self, text: &str) {
+        let typed = self.buffer.prompt();
+        if !typed.text.trim().is_empty() && !self.history.is_browsing() {
+            self.history.add(&typed.text);
+        }
+        self.set(text);
+        typed.images.into_iter().for_each(|image| self.attach(image));
+    }
+
     fn put(&mut self, text: &str) {
         let parts = self.folded(text);
         self.buffer.replace_all_with(parts);

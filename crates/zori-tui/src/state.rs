@@ -255,8 +255,6 @@ pub struct Keys {
 pub struct Search {
     pub words: String,
     pub chosen: usize,
-    /// What was being typed.
-    pub draft: String,
 }
 
 /// What the next key is for.

@@ -187,10 +187,7 @@ fn vim_key(state: &mut State, key: Key, effects: &mut Vec<Effect>) -> bool {
         Done::Older | Done::Newer | Done::Search if state.hides_typing() => {}
         Done::Older => _ = state.composer.older(),
         Done::Newer => _ = state.composer.newer(),
-        Done::Search => {
-            let draft = state.composer.buffer.text();
-            state.search = Some(Search { draft, ..Search::default() });
-        }
+        Done::Search => state.search = Some(Search::default()),
     }
     true
 }
@@ -253,9 +250,8 @@ fn act(state: &mut State, action: Action, before: &Before, effects: &mut Vec<Eff
             }
         }
         Action::SearchHistory => {
-            let draft = state.composer.buffer.text();
             state.completion = None;
-            state.search = Some(Search { draft, ..Search::default() });
+            state.search = Some(Search::default());
         }
         Action::Editor => effects.push(Effect::Edit(state.composer.buffer.text())),
         Action::PasteClipboard => effects.push(Effect::PasteClipboard),
@@ -504,14 +500,11 @@ fn search_key(state: &mut State, key: Key, bound: Bound) -> bool {
             search.words.pop();
             search.chosen = 0;
         }
-        (_, Bound::Action(Action::Escape | Action::Interrupt)) => {
-            let draft = search.draft;
-            state.composer.set(&draft);
-            return true;
-        }
+        // What was being typed is as it was.
+        (_, Bound::Action(Action::Escape | Action::Interrupt)) => return true,
         (_, Bound::Action(Action::Submit | Action::Tab | Action::Left | Action::Right)) => {
             if let Some(entry) = found(state, &search) {
-                state.composer.set(&entry);
+                state.composer.exchange(&entry);
             }
             return true;
         }

@@ -36,11 +36,17 @@ pub(super) fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
         return;
     }
     if !state.composer.is_empty() {
-        let draft = state.composer.buffer.text();
-        state.composer.history.put_away(&draft);
+        let (draft, images) = (state.composer.buffer.text(), state.composer.buffer.images());
+        if !draft.is_empty() {
+            state.composer.history.put_away(&draft);
+        }
         state.composer.buffer.clear();
         state.several_lines = false;
-        state.say("Put away; Up brings it back");
+        state.say(match (images, draft.is_empty()) {
+            (0, _) => "Put away; Up brings it back",
+            (_, false) => "Put away without its images; Up brings the words back",
+            (_, true) => "The images are gone; they can be pasted again",
+        });
         return;
     }
     again(state, LeavingKey::CtrlC, "Ctrl-C again leaves", effects);

@@ -3,7 +3,10 @@
 use zori_core::cost::Spent;
 use zori_core::event::{EventKind, TurnEvent};
 use zori_core::failure::{FailureKind, ProviderFailure};
+use zori_core::image::Image;
 use zori_core::outcome::Outcome;
+use zori_core::provider::StopReason;
+use zori_tui::commands::{CommandInfo, ScreenCommand};
 use zori_tui::completion::Item;
 use zori_tui::confirm::{Confirm, What};
 use zori_tui::row::Row;
@@ -143,7 +146,6 @@ fn what_esc_does_under_a_question() {
 /// The keys are listed in columns where there is room for them, and below each other elsewhere.
 #[test]
 fn the_list_of_keys() {
-    use zori_tui::commands::{CommandInfo, ScreenCommand};
     for width in [120, 100, 80, 60, 40] {
         let mut chat = Chat::new(columns(width));
         let keys = CommandInfo { name: "/keys", own: Some(ScreenCommand::Keys), ..CommandInfo::NOTHING };
@@ -165,4 +167,49 @@ fn the_list_of_keys() {
         }
         assert!(shown[at..].iter().all(|row| row.is_empty() || row.starts_with("  ")), "{width}: {shown:#?}");
     }
+}
+
+/// UI-36: the search through older messages leaves what was being typed as it was, or makes it an older message; images stay.
+#[test]
+fn a_search_loses_nothing() {
+    const PNG: &[u8] =
+        b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\
+        \x08\x02\x00\x00\x00\x90\x77\x53\xde\x00\x00\x00\x0c\x49\x44\x41\x54\x78\x9c\x63\x60\x60\x60\x00\
+        \x00\x00\x04\x00\x01\xf6\x17\x38\x55\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
+    let search = |keys: &[&str]| {
+        let mut chat = Chat::new(columns(80));
+        chat.typed("older").key("enter").typed("half a thought");
+        chat.state.composer.attach(Image::parse(PNG.to_vec()).expect("it is an image"));
+        chat.key("ctrl+r").typed("old");
+        keys.iter().for_each(|key| _ = chat.key(key));
+        let images = chat.state.composer.buffer.images();
+        (typed(&chat), images, chat.state.composer.history.search("").join("|"))
+    };
+    let as_it_was = ("half a thought".to_owned(), 1, "older".to_owned());
+    for closes in ["esc", "ctrl+c"] {
+        assert_eq!(search(&[closes]), as_it_was, "{closes}");
+    }
+    assert_eq!(search(&["x", "enter"]), as_it_was, "nothing was found");
+    assert_eq!(search(&["enter"]), ("older".to_owned(), 1, "half a thought|older".to_owned()));
+}
+
+/// A message of which nothing comes does not keep those behind it.
+#[test]
+fn what_stands_behind_nothing() {
+    let mut chat = Chat::new(columns(80));
+    let rerun =
+        CommandInfo { name: "/rerun", waits: true, own: Some(ScreenCommand::Rerun), ..CommandInfo::NOTHING };
+    chat.state.options.commands.push(rerun);
+    chat.turn("go").typed("/rerun 9").key("enter").typed("then this").key("enter");
+    chat.effects.clear();
+    chat.take(Msg::TurnOver(TurnOver {
+        outcome: Some(Outcome::Completed(StopReason::EndTurn)),
+        error: None,
+        details: None,
+        ways_out: Vec::new(),
+        context: 0,
+        spent: Spent::NOTHING,
+    }));
+    assert!(chat.effects.contains(&Effect::Prompt("then this".into())), "{:?}", chat.effects);
+    assert!(chat.state.queue.items.is_empty());
 }
