@@ -15,7 +15,7 @@ use zori_tui::panel::{self, Panel};
 use zori_tui::row::Row;
 use zori_tui::state::State;
 use zori_tui::terminal::decode::{Answer, Decoder, TermEvent};
-use zori_tui::terminal::inline::{Brush, Inline};
+use zori_tui::terminal::inline::{Brush, Commit, Inline};
 use zori_tui::terminal::screen::Screen as WholeScreen;
 use zori_tui::terminal::{modes, paint, probe};
 use zori_tui::theme::{Paint, Theme};
@@ -270,6 +270,7 @@ impl Display {
             }
         };
         self.ending = Some(signal);
+        self.tty.hurry();
         self.inputs.push_back(Input::Cancel(cause));
     }
 
@@ -393,17 +394,9 @@ impl Display {
             if std::mem::take(&mut self.pager_shown) {
                 out.push_str(modes::OWN_SCREEN);
             }
-            let mut commits = self.state.transcript.drain(self.state.size.width());
+            let commits = self.commits();
             assert!(!self.panics, "a test wants this panic");
-            let mut view = chat::view(&self.state);
-            if self.state.options.signs == Signs::Ascii {
-                commits
-                    .iter_mut()
-                    .for_each(|commit| commit.row = ascii::row(std::mem::take(&mut commit.row)));
-                view.rows = view.rows.into_iter().map(ascii::row).collect();
-            }
-            let brush = Brush { paint: &self.paint, links: self.terminal.links() };
-            out.push_str(&self.inline.frame(&commits, view, brush));
+            out.push_str(&self.chat_frame(&commits));
         }
         let title = self.state.title();
         if self.titled && title != self.title {
@@ -422,6 +415,25 @@ impl Display {
             let now = self.now();
             let _ = update::update(&mut self.state, now, Msg::Drawn);
         }
+    }
+
+    /// Takes out the rows that will not change any more, as this terminal can show them.
+    fn commits(&mut self) -> Vec<Commit> {
+        let mut commits = self.state.transcript.drain(self.state.size.width());
+        if self.state.options.signs == Signs::Ascii {
+            commits.iter_mut().for_each(|commit| commit.row = ascii::row(std::mem::take(&mut commit.row)));
+        }
+        commits
+    }
+
+    /// Returns the bytes that commit these rows and show the viewport below them.
+    fn chat_frame(&mut self, commits: &[Commit]) -> String {
+        let mut view = chat::view(&self.state);
+        if self.state.options.signs == Signs::Ascii {
+            view.rows = view.rows.into_iter().map(ascii::row).collect();
+        }
+        let brush = Brush { paint: &self.paint, links: self.terminal.links() };
+        self.inline.frame(commits, view, brush)
     }
 
     /// Draws the panel, or what is leafed through in it.
@@ -506,14 +518,14 @@ impl Display {
         if std::mem::take(&mut self.pager_shown) {
             self.tty.write(modes::OWN_SCREEN);
         }
-        let commits = match self.face {
-            Some(_) => Vec::new(),
-            None => self.state.transcript.drain(self.state.size.width()),
-        };
-        if !commits.is_empty() && self.tty.is_free() {
-            let brush = Brush { paint: &self.paint, links: self.terminal.links() };
-            let frame = self.inline.frame(&commits, chat::view(&self.state), brush);
-            self.tty.write(&frame);
+        // Rows that a terminal does not take are not taken out either: they are there when it is had again.
+        self.tty.drain();
+        if self.face.is_none() && self.tty.is_free() {
+            let commits = self.commits();
+            if !commits.is_empty() {
+                let frame = self.chat_frame(&commits);
+                self.tty.write(&frame);
+            }
         }
         if self.face.is_none() {
             let close = self.inline.close();

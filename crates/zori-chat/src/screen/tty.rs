@@ -33,6 +33,10 @@ static MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// How long answers that are due are waited for at the end.
 const SWALLOW: Duration = Duration::from_millis(200);
+/// How long a terminal may take nothing before nobody waits for it any longer, and how long one that takes a little is waited for.
+const STUCK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+const SLOW: Duration = Duration::from_secs(5);
+const HURRY: Duration = Duration::from_millis(500);
 /// How much is read at once.
 const READ: usize = 64 * 1024;
 
@@ -47,6 +51,8 @@ pub struct Tty {
     continued: AsyncFd<UnixStream>,
     /// What the terminal has not taken yet.
     backlog: Vec<u8>,
+    /// How long it is waited for with that.
+    patience: Duration,
     raw: bool,
 }
 
@@ -80,6 +86,7 @@ impl Tty {
             suspended: hear(SIGTSTP).map_err(failed)?,
             continued: hear(SIGCONT).map_err(failed)?,
             backlog: Vec::new(),
+            patience: SLOW,
             raw: false,
         };
         std::panic::set_hook(Box::new(|info| {
@@ -143,8 +150,12 @@ impl Tty {
     /// Puts the terminal back as it was, for a while or for good.
     pub fn leave(&mut self) {
         if std::mem::take(&mut self.raw) {
+            self.drain();
+            // What it has not taken by now it never will; how it is to go on matters more.
+            self.backlog.clear();
             self.write(&leaving());
             self.drain();
+            self.backlog.clear();
             if let Some(before) = BEFORE.get() {
                 let _ = tcsetattr(io::stdin(), OptionalActions::Now, before);
             }
@@ -176,20 +187,26 @@ impl Tty {
         }
     }
 
-    /// Gives the terminal half a second to take what is due.
-    fn drain(&mut self) {
-        for _ in 0..10 {
+    /// Waits no longer for a slow terminal than for one that takes nothing: the program has been told to end.
+    pub fn hurry(&mut self) {
+        self.patience = HURRY;
+    }
+
+    /// Waits until the terminal has taken what is due, as long as it takes anything.
+    pub fn drain(&mut self) {
+        let until = Instant::now() + self.patience;
+        while !self.backlog.is_empty() && Instant::now() < until {
+            match poll(&mut [PollFd::new(&self.output, PollFlags::OUT)], Some(&STUCK)) {
+                Ok(1..) => {}
+                Err(Errno::INTR) => continue,
+                Ok(_) | Err(_) => return,
+            }
             let taken = write_some(&self.output, &self.backlog);
             self.backlog.drain(..taken);
-            if self.backlog.is_empty() {
+            if taken == 0 {
                 return;
             }
-            let _ = poll(
-                &mut [PollFd::new(&self.output, PollFlags::OUT)],
-                Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 }),
-            );
         }
-        self.backlog.clear();
     }
 
     /// Waits for what comes next. A wait that is dropped loses nothing.

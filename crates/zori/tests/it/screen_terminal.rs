@@ -358,6 +358,29 @@ fn a_slow_line_loses_no_row() {
     assert_eq!(model.count(), 2);
 }
 
+/// TTY-3, TTY-4: whoever leaves before a slow line has taken all of it still has every row, and a terminal as it was.
+#[test]
+fn a_slow_line_has_all_of_it_at_the_end() {
+    const ROWS: usize = 1500;
+    let row = |i: usize| format!("UNIQ-{i:04} {}", "lorem ipsum ".repeat(6).trim_end());
+    let text: String = (0..ROWS).map(|i| format!("{}\n\n", row(i))).collect();
+    let (world, _model) = with_model([Reply::from(anthropic::text(&text))]);
+    let mut person = Person::open(&world, &[]);
+    person.types("go").pauses(20);
+    // More than the system keeps for it is due when the turn is over and the chat is left.
+    person.pty.slow_down(40_000);
+    person.keys("\r");
+    let last = format!("UNIQ-{:04}", ROWS - 1);
+    let kept =
+        |file: &std::path::PathBuf| std::fs::read_to_string(file).is_ok_and(|text| text.contains(&last));
+    wait::until("the answer to be kept", || world.session_files().iter().any(kept));
+    person.keys("\x04\x04").ends();
+    let rows = person.rows();
+    let rows: Vec<&str> =
+        rows.iter().map(|row| row.trim_end()).filter(|row| row.starts_with("UNIQ-")).collect();
+    assert_eq!(rows, (0..ROWS).map(row).collect::<Vec<_>>());
+}
+
 /// MD-5: letters of other scripts and clusters: typed, sent byte for byte, and shown where a terminal shows them.
 #[test]
 fn other_scripts() {
