@@ -28,7 +28,9 @@ impl HistoryFile {
 
     /// Returns the newest entries, oldest first.
     pub fn read(&self) -> Vec<String> {
-        let Ok(text) = std::fs::read_to_string(&self.file) else { return Vec::new() };
+        let Ok(bytes) = std::fs::read(&self.file) else { return Vec::new() };
+        // A line that a full disk has cut is one that cannot be read; the others are as they were.
+        let text = String::from_utf8_lossy(&bytes);
         let entries: Vec<String> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let newest = entries[entries.len().saturating_sub(MOST)..].to_vec();
         if entries.len() >= TRIM_AT {
@@ -65,6 +67,8 @@ mod tests {
         let history = HistoryFile::of(base.path(), Path::new("/p"), Redactor::default());
         history.add(&format!("use sk-ant-{} now", "a".repeat(40)));
         history.add(&"x".repeat(LONGEST + 1));
+        let cut = OpenOptions::new().append(true).open(&history.file);
+        cut.and_then(|mut file| file.write_all(b"\"caf\xc3\n")).unwrap();
         assert_eq!(history.read(), ["use [REDACTED] now"]);
         for number in 0..TRIM_AT {
             history.add(&number.to_string());

@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use zori_core::image::{Image, ImageSupport};
 use zori_providers::catalog::{MAX_PROMPT_BYTES, ProviderFacts};
@@ -41,9 +43,14 @@ const TEXTS: &[Reader] = &[
     Reader { needs: None, program: "pbpaste", args: &[] },
 ];
 
+/// How long they may take together. They ask another program for what it has, and that may not answer at all; the chat waits meanwhile.
+const LIMIT: Duration = Duration::from_secs(3);
+
 /// Returns what is on the clipboard.
 pub fn clipboard(env: &Environment, facts: &'static ProviderFacts, model: &str) -> Pasted {
-    if let Some(bytes) = IMAGES.iter().find_map(|reader| reader.run(env)).filter(|bytes| !bytes.is_empty()) {
+    let until = Instant::now() + LIMIT;
+    let read = |readers: &[Reader]| readers.iter().find_map(|reader| reader.run(env, until));
+    if let Some(bytes) = read(IMAGES).filter(|bytes| !bytes.is_empty()) {
         return match Image::parse(bytes) {
             Ok(image) => match facts.image_support(model, &image) {
                 ImageSupport::Supported | ImageSupport::Unknown => Pasted::Image(image),
@@ -54,9 +61,12 @@ pub fn clipboard(env: &Environment, facts: &'static ProviderFacts, model: &str) 
             Err(bad) => Pasted::Refused(format!("the image on the clipboard {bad}")),
         };
     }
-    match TEXTS.iter().find_map(|reader| reader.run(env)) {
+    match read(TEXTS) {
         Some(bytes) if !bytes.is_empty() => Pasted::Text(String::from_utf8_lossy(&bytes).into_owned()),
         Some(_) => Pasted::Refused("the clipboard is empty".to_owned()),
+        None if Instant::now() >= until => Pasted::Refused(
+            "the program that has the clipboard does not answer; paste with the terminal's own key".to_owned(),
+        ),
         None => Pasted::Refused(
             "no program here reads the clipboard (wl-paste, xclip, xsel, pbpaste); paste with the terminal's own key".to_owned(),
         ),
@@ -64,7 +74,8 @@ pub fn clipboard(env: &Environment, facts: &'static ProviderFacts, model: &str) 
 }
 
 impl Reader {
-    fn run(&self, env: &Environment) -> Option<Vec<u8>> {
+    /// Returns what it prints until then; `None` where it has nothing, or is not there.
+    fn run(&self, env: &Environment, until: Instant) -> Option<Vec<u8>> {
         if self.needs.is_some_and(|name| env.text(name).is_none_or(str::is_empty)) {
             return None;
         }
@@ -75,10 +86,23 @@ impl Reader {
             .stderr(Stdio::null())
             .spawn()
             .ok()?;
-        let mut bytes = Vec::new();
-        let read = child.stdout.take()?.take(MAX_PROMPT_BYTES + 1).read_to_end(&mut bytes);
+        let stdout = child.stdout.take()?;
+        let (sender, printed) = mpsc::channel();
+        let read = move || {
+            let mut bytes = Vec::new();
+            let whole = stdout.take(MAX_PROMPT_BYTES + 1).read_to_end(&mut bytes).is_ok();
+            // Nobody waits for what comes too late.
+            let _ = sender.send(whole.then_some(bytes));
+        };
+        let reading = std::thread::Builder::new().name("clipboard".into()).spawn(read);
+        let left = until.saturating_duration_since(Instant::now());
+        let bytes = reading.ok().and_then(|_| printed.recv_timeout(left).ok()).flatten();
+        if bytes.is_none() {
+            // It may have ended by itself.
+            let _ = child.kill();
+        }
         let ended = child.wait().ok()?;
-        (read.is_ok() && ended.success()).then_some(bytes)
+        bytes.filter(|_| ended.success())
     }
 }
 
@@ -142,6 +166,21 @@ fn percent_decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A program that does not answer keeps nobody waiting, and one that does is read whole.
+    #[test]
+    fn programs_that_read_the_clipboard() {
+        let env = Environment::default();
+        let run = |program: &'static str, args: &'static [&'static str], limit: u64| {
+            Reader { needs: None, program, args }.run(&env, Instant::now() + Duration::from_millis(limit))
+        };
+        let begun = Instant::now();
+        assert_eq!(run("sleep", &["60"], 50), None);
+        assert!(begun.elapsed() < Duration::from_secs(30), "it was waited for");
+        assert_eq!(run("printf", &["a b"], 20_000), Some(b"a b".to_vec()));
+        assert_eq!(run("false", &[], 20_000), None);
+        assert_eq!(run("no-such-program", &[], 20_000), None);
+    }
 
     #[test]
     fn paths_as_terminals_drop_them() {
