@@ -60,6 +60,10 @@ pub(super) fn end_of_input(state: &mut State, effects: &mut Vec<Effect>) {
         state.composer.buffer.delete(at..end);
         return super::keys::edited(state, effects);
     }
+    // The end of the input is an answer, and leaves no more than what was asked about (FR-008).
+    if super::confirm::refuse(state, effects) {
+        return;
+    }
     match (state.turn.is_some(), state.queue.items.is_empty()) {
         (false, true) => effects.push(Effect::Leave),
         (true, _) => {

@@ -140,6 +140,16 @@ fn fr_008_ways_out_on_a_pipe() {
     }
 }
 
+/// FR-008: on the screen the end of the input leaves the loop, and not the chat.
+#[test]
+fn fr_008_the_end_of_the_input_on_the_screen() {
+    let (world, model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    let mut person = Person::open(&world, &["--no-save"]);
+    person.says("/loop a").sees("↻ loop, turn 1 · Continue? [y/N]").pauses(1300).keys("\x04");
+    person.sees("The loop is over.").says("b").sees("Two.").leaves();
+    assert_eq!(model.count(), 2);
+}
+
 /// The three lists, as every channel shows them.
 const LISTS: [&str; 8] = [
     "Decisions:",
