@@ -33,6 +33,8 @@ pub struct ModelSettings {
     pub secrets: Secrets,
     /// What the user says that models cost.
     pub price_list: PriceList,
+    /// The providers that the user has named, beside those of the catalogue (DECISIONS 47).
+    pub named: Vec<&'static ProviderFacts>,
 }
 
 impl ModelSettings {
@@ -47,7 +49,13 @@ impl ModelSettings {
             tool_calls: None,
             secrets: Secrets::default(),
             price_list: PriceList::default(),
+            named: Vec::new(),
         }
+    }
+
+    /// Returns the provider with this name, be it one of the catalogue or one that the user has named.
+    pub fn provider(&self, name: &str) -> Option<&'static ProviderFacts> {
+        catalog::provider(name).or_else(|| self.named.iter().copied().find(|facts| facts.name == name))
     }
 
     /// Returns what a model costs, if that is known. A local server's are free only as long as it is local.
@@ -211,6 +219,8 @@ pub struct ModelGate {
     reply: OfModel<Option<u32>>,
     style: OfModel<ToolStyle>,
 }
+    /// The providers that the user has named.
+    named: Vec<&'static ProviderFacts>,
 
 impl ModelGate {
     /// Returns the gate for a session with these settings.
@@ -223,6 +233,7 @@ impl ModelGate {
                 ..settings.limits.run
             },
             prices: Box::new(model.pricing()),
+            named: model.named.clone(),
             reply: Box::new(model.reply_limits(settings.request.max_tokens)),
             style: Box::new(model.tool_styles()),
         }
@@ -234,9 +245,12 @@ impl ModelGate {
         let provider = self.facts.name;
         let name = match name.split_once(':') {
             Some((named, rest)) if named == provider => rest,
-            Some((named, _)) if catalog::provider(named).is_some() => {
+            Some((named, _)) if known(named) => {
                 return Err(ModelError::OtherProvider { provider, name: name.to_owned() });
             }
+        let known = |named: &str| {
+            catalog::provider(named).is_some() || self.named.iter().any(|facts| facts.name == named)
+        };
             _ => name,
         };
         if name.trim().is_empty() {

@@ -170,7 +170,7 @@ fn assemble(
     }
     let price_list = config.prices.clone();
     ModelChoice {
-        model: ModelSettings { base_url, secrets, price_list, ..ModelSettings::new(facts, model) },
+        model: ModelSettings { base_url, secrets, price_list, named, ..ModelSettings::new(facts, model) },
         key,
     }
 }
@@ -182,6 +182,7 @@ struct RequestedModel<'a> {
 }
 
 impl<'a> RequestedModel<'a> {
+    let named = config.catalog.named().to_vec();
     fn read(args: &'a LowArgs, config: &'a Config, profile: &Profile) -> Result<Self, Failure> {
         // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
         let (prefix, model) = match args.model.name.as_deref() {

@@ -3,7 +3,7 @@
 use zori_core::text::one_line;
 use zori_policy::mode::Protocol;
 use zori_policy::{Mode, ModeChoice};
-use zori_providers::catalog::{Model, PROVIDERS, PriceList, ProviderFacts};
+use zori_providers::catalog::{Model, PROVIDERS, PriceList, ProviderFacts, SERVED};
 use zori_tui::commands::{CommandInfo, ScreenCommand};
 use zori_tui::completion::Item;
 
@@ -149,27 +149,40 @@ impl Choice {
     }
 }
 
-/// Returns the models that `/model` can change to: those of this provider, then those of others, with whether there is a key for them.
+/// Returns the models that `/model` can change to: those of this provider, the default ones of providers that the user has named, then those of others, with
+/// whether there is a key for them.
 pub fn models(plain: &PlainSession, env: &Environment) -> Vec<Choice> {
-    let here = plain.host.settings.model.facts;
+    let settings = &plain.host.settings.model;
+    let (here, list) = (settings.facts, &settings.price_list);
     let others = PROVIDERS.iter().filter(|facts| facts.name != here.name);
     let mut keyed: Vec<(bool, &ProviderFacts)> =
         others.map(|facts| (key_from_env(facts, env).is_some() || facts.is_local(), facts)).collect();
     keyed.sort_by_key(|(keyed, _)| !keyed);
-    let list = &plain.host.settings.model.price_list;
     let own = here.models.iter().map(|model| choice(list, here, model, model.id.to_owned(), ""));
+    let named =
+        settings.named.iter().filter(|facts| facts.name != here.name && facts.default_model != SERVED);
+    let named = named.map(|facts| {
+        let key = key_words(facts, key_from_env(facts, env).is_some());
+        let about = format!("{:>5}   {:<11}{key}", "", "");
+        Choice { name: format!("{}:{}", facts.name, facts.default_model), about, input: None }
+    });
     let foreign = keyed.into_iter().flat_map(|(keyed, facts)| {
-        let key = match (facts.is_local(), keyed) {
-            (true, _) => "   on this machine".to_owned(),
-            (false, true) => "   key ok".to_owned(),
-            (false, false) => format!("   no key in the environment: /login {}", facts.name),
-        };
+        let key = key_words(facts, keyed);
         facts
             .models
             .iter()
             .map(move |model| choice(list, facts, model, format!("{}:{}", facts.name, model.id), &key))
     });
-    own.chain(foreign).collect()
+    own.chain(named).chain(foreign).collect()
+}
+
+/// Says whether there is a key for a provider.
+fn key_words(facts: &ProviderFacts, keyed: bool) -> String {
+    match (facts.is_local(), keyed) {
+        (true, _) => "   on this machine".to_owned(),
+        (false, true) => "   key ok".to_owned(),
+        (false, false) => format!("   no key in the environment: /login {}", facts.name),
+    }
 }
 
 fn choice(list: &PriceList, facts: &ProviderFacts, model: &Model, name: String, key: &str) -> Choice {

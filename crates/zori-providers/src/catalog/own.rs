@@ -173,6 +173,11 @@ impl Catalog {
         built_in.chain(self.named.iter().copied())
     }
 
+    /// Returns the providers that the user has named.
+    pub fn named(&self) -> &[&'static ProviderFacts] {
+        &self.named
+    }
+
     /// Returns the provider of that name.
     pub fn provider(&self, name: &str) -> Option<&'static ProviderFacts> {
         let named = || self.named.iter().find(|facts| facts.name == name).copied();

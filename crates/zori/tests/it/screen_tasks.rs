@@ -196,6 +196,34 @@ fn queue_an_undo_and_refuse_it() {
     person.keys("\r").sees("Otherwise.").leaves();
 }
 
+/// DECISIONS 47: a provider of one's own is another provider as those of the catalogue are.
+#[test]
+fn go_on_with_a_provider_of_ones_own() {
+    let (mut world, model) =
+        with_model([anthropic::text("One."), anthropic::text("Two."), anthropic::text("Three.")]);
+    world.set_var("CORP_KEY", "corp-0123456789");
+    let own = format!(
+        "[providers.corp]\napi = \"anthropic\"\nbase_url = \"{}\"\nkey_env = \"CORP_KEY\"\nmodels = [\"large\", \"small\"]\n",
+        model.url()
+    );
+    world.write(world.base().join("config.toml"), own);
+    let mut person = Person::open(&world, &[]);
+    person.says("first").sees("One.").keys("/model corp").sees("  corp:large").pauses(50).keys("\r");
+    person.sees("Model: corp:large").says("second").sees("Two.");
+    person
+        .says("/provider anthropic")
+        .sees("Model: anthropic:")
+        .says("/model corp:small")
+        .sees("Model: corp:small");
+    person.says("third").sees("Three.").says("/provider corp").sees("Provider: corp");
+    let asked = |at: usize| {
+        (model.request(at).json()["model"].clone(), model.request(at).header("x-api-key").map(str::to_owned))
+    };
+    let corp = Some("corp-0123456789".to_owned());
+    assert_eq!((asked(1), asked(2)), ((json!("large"), corp.clone()), (json!("small"), corp)));
+    person.leaves();
+}
+
 #[test]
 fn stop_and_say_it_better() {
     let (world, model) = with_model([Reply::stall(), anthropic::text("Better.").into()]);

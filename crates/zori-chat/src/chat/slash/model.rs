@@ -4,7 +4,6 @@ use zori_contract::error::VALIDATION_ERROR;
 use zori_contract::failure::Failure;
 use zori_core::provider::Effort;
 use zori_host::{ModelError, ModelGate};
-use zori_providers::catalog;
 
 use super::{Next, Reopen};
 use crate::chat::Chat;
@@ -44,7 +43,8 @@ pub(super) fn provider(chat: &mut Chat<'_, '_>, name: &str) -> Result<Next, Fail
         chat.cx.ui.say("`/provider NAME` goes on with its default model, `/model NAME:MODEL` with another");
         return Ok(Next::Done);
     }
-    let wanted = catalog::provider(name).ok_or_else(|| unknown_provider(name))?;
+    let settings = &chat.plain.host.settings.model;
+    let wanted = settings.provider(name).ok_or_else(|| unknown_provider(name))?;
     model(chat, &format!("{}:{}", wanted.name, wanted.default_model))
 }
 
