@@ -366,7 +366,7 @@ fn ask_first_from_now_on() {
 fn another_model_from_the_list() {
     let (world, model) = with_model([anthropic::text("Hello.")]);
     let mut person = Person::open(&world, &UNSAVED);
-    person.says("/model claude-opus-4-1").sees("Model: claude-opus-4-1").says("hi").sees("Hello.");
+    person.says("/model claude-opus-4-1").sees("Model: claude-opus-4-1").says("greet me").sees("Hello.");
     assert_eq!(model.request(0).json()["model"], "claude-opus-4-1");
     person.leaves();
 }

@@ -440,7 +440,7 @@ fn a_wrong_theme_and_unknown_keys_are_told() {
     let mut person = Person::open(&world, &["--no-save"]);
     person.sees("theme `mine`: `primary` is `zz`");
     person.sees("`ui.keymap`, line 5 of config.toml: there is no action `fly`").sees("`hyper+x` is no key");
-    person.says("hi").sees("Hello.").leaves();
+    person.says("greet me").sees("Hello.").leaves();
 }
 
 /// A theme of one's own, from its file.
