@@ -9,19 +9,19 @@ use zori_contract::failure::Failure;
 use zori_core::cost::Spent;
 use zori_core::input::{Input, Prompt};
 use zori_core::provider::Provider;
+use zori_core::usage::Usage;
 use zori_host::{
-    BlockingSession, FrontendParts, Host, OpenedSession, Peer, Replay, Session, SessionSettings, TurnEnd,
-    Upstream, Which, random_number,
+    BlockingSession, FrontendParts, Host, Limits, OpenedSession, Peer, Replay, Session, SessionSettings,
+    TurnEnd, Upstream, Which,
 };
 use zori_redact::Redactor;
 
 use crate::frontend;
-use crate::recap;
+use crate::recap::{self, Recapper};
 use crate::screen::Beside;
 use zori_setup::agent_cx::AgentCx;
 use zori_setup::asking::{PlainPeer, WAYS_OUT, reply};
-use zori_setup::beside::Asker;
-use zori_setup::handoff::model::HandoffRequest;
+use zori_setup::beside::{Asker, SideAnswer};
 use zori_setup::settings::RunSettings;
 use zori_setup::signals::Signals;
 use zori_setup::stdin::Client;
@@ -185,14 +185,15 @@ impl PlainSession {
 
     /// Has the model sum the session up (`/recap`), unless signals cancel it. Returns the text, or why there is none, and what it cost.
     pub fn recap(&mut self, signals: &Signals) -> (Result<String, String>, Spent) {
-        let Self { host, peer, blocking, upstream, run, .. } = self;
-        signals.during(peer, |peer| recap(host, blocking, &*aside(upstream, run), peer))
+        let recapper = self.recapper();
+        let Self { peer, blocking, .. } = self;
+        signals.during(peer, |peer| recap(&recapper, blocking, peer))
     }
 
     /// The same with another peer.
     pub fn recap_with(&mut self, peer: &mut impl Peer) -> (Result<String, String>, Spent) {
-        let provider = aside(&self.upstream, &self.run);
-        recap(&self.host, &mut self.blocking, &*provider, peer)
+        let recapper = self.recapper();
+        recap(&recapper, &mut self.blocking, peer)
     }
 
     /// Asks the model beside the conversation (`/btw`), unless signals cancel it.
@@ -210,7 +211,22 @@ impl PlainSession {
         if !prompt.is_empty() {
             messages.push(Arc::new(zori_core::message::Message::user(prompt)));
         }
-        Beside { asker: self.asker(), messages }
+        Beside { asker: self.asker(), recapper: self.recapper(), messages }
+    }
+
+    /// Returns who sums the session up.
+    fn recapper(&self) -> Recapper {
+        let limits = &self.host.settings.limits;
+        Recapper {
+            asker: self.asker(),
+            settings: self.run.recap.clone(),
+            network: self.upstream.network.clone(),
+            waits: self.run.http_limits,
+            limits: Limits {
+                budget: limits.run.budget.or(limits.daily.as_ref().map(|daily| daily.max)),
+                ..limits.run
+            },
+        }
     }
 
     /// Returns who can be asked beside the conversation.
@@ -219,6 +235,7 @@ impl PlainSession {
         Asker {
             provider: aside(&self.upstream, &self.run),
             model: session.model().to_owned(),
+            paid_as: session.model().to_owned(),
             redactor: self.host.redactor(),
             ledger: session.ledger(),
             max_tokens: request.max_tokens,
@@ -304,34 +321,17 @@ fn aside(upstream: &Upstream, run: &RunSettings) -> Arc<dyn Provider> {
 }
 
 fn recap(
-    host: &Host,
+    recapper: &Recapper,
     blocking: &mut BlockingSession,
-    provider: &dyn Provider,
     peer: &mut impl Peer,
 ) -> (Result<String, String>, Spent) {
-    let Some(question) = recap::question(blocking.session.messages(), &host.redactor()) else {
+    let Some(asking) = recapper.ask(blocking.session.messages()) else {
         return (Ok(recap::NO_TURNS.to_owned()), Spent::NOTHING);
     };
-    if let Some(why) = blocking.session.ledger().and_then(|ledger| ledger.refuses()) {
-        return (Err(why), Spent::NOTHING);
-    }
-    let request = &host.settings.request;
-    let model = blocking.session.model().to_owned();
-    let asked = HandoffRequest {
-        provider,
-        model: &model,
-        system: recap::SYSTEM,
-        max_tokens: request.max_tokens,
-        effort: request.effort,
-        delivery: request.delivery,
-        retry: request.retry,
-        random: random_number,
-    };
-    let answered = blocking.block_on(until_cancelled(asked.send_within(recap::LIMIT, question), peer));
-    match answered.and_then(|answer| answer.map_err(|failure| failure.message)) {
-        Ok(answer) => {
-            let spent = blocking.session.add_usage(answer.usage);
-            (recap::from_answer(&answer.text).ok_or_else(|| "the model said nothing".to_owned()), spent)
+    match blocking.block_on(until_cancelled(asking, peer)) {
+        Ok(SideAnswer { answer, usage, .. }) if usage == Usage::NOTHING => (answer, Spent::NOTHING),
+        Ok(SideAnswer { answer, usage, paid_as, .. }) => {
+            (answer, blocking.session.add_usage_of(&paid_as, usage))
         }
         Err(why) => (Err(why), Spent::NOTHING),
     }

@@ -206,11 +206,7 @@ impl Screen<'_, '_> {
     /// Adds what questions beside the conversation used to what the session has.
     fn count_asides(&mut self) {
         for (model, usage) in std::mem::take(&mut self.outside.used) {
-            let session = self.chat.plain.session_mut();
-            match model {
-                Some(model) => session.add_usage_of(&model, usage),
-                None => session.add_usage(usage),
-            };
+            self.chat.plain.session_mut().add_usage_of(&model, usage);
         }
         self.display.state.facts.spent = Some(self.spent());
     }

@@ -63,10 +63,15 @@ impl ModelSettings {
         prices(self.facts, &self.base_url, &self.price_list, model)
     }
 
-    /// Returns the same as a function that outlives the settings.
+    /// Returns the same as a function that outlives the settings. It knows the models of other providers, too, as `PROVIDER:MODEL`.
     pub fn pricing(&self) -> impl Fn(&str) -> Option<Prices> + Send + Sync + 'static {
-        let (facts, base_url, own) = (self.facts, self.base_url.clone(), self.price_list.clone());
-        move |model| prices(facts, &base_url, &own, model)
+        let settings = Self { secrets: Secrets::default(), ..self.clone() };
+        move |model| {
+            settings.prices(model).or_else(|| {
+                let (provider, id) = model.split_once(':')?;
+                settings.price_list.prices(settings.provider(provider)?, id)
+            })
+        }
     }
 
     /// Returns the bound of a reply that requests should ask for: what was configured, else what the user or the
@@ -214,13 +219,13 @@ type OfModel<T> = Box<dyn Fn(&str) -> T>;
 /// Decides about a change of the model; it outlives the settings it was made from.
 pub struct ModelGate {
     facts: &'static ProviderFacts,
+    /// The providers that the user has named.
+    named: Vec<&'static ProviderFacts>,
     limits: Limits,
     prices: OfModel<Option<Prices>>,
     reply: OfModel<Option<u32>>,
     style: OfModel<ToolStyle>,
 }
-    /// The providers that the user has named.
-    named: Vec<&'static ProviderFacts>,
 
 impl ModelGate {
     /// Returns the gate for a session with these settings.
@@ -228,12 +233,12 @@ impl ModelGate {
         let model = &settings.model;
         Self {
             facts: model.facts,
+            named: model.named.clone(),
             limits: Limits {
                 budget: settings.limits.run.budget.or(settings.limits.daily.as_ref().map(|daily| daily.max)),
                 ..settings.limits.run
             },
             prices: Box::new(model.pricing()),
-            named: model.named.clone(),
             reply: Box::new(model.reply_limits(settings.request.max_tokens)),
             style: Box::new(model.tool_styles()),
         }
@@ -243,14 +248,14 @@ impl ModelGate {
     /// model where that is the session's provider. A family's name is its newest model's.
     pub fn check(&self, current: &str, name: &str) -> Result<(String, Option<u32>), ModelError> {
         let provider = self.facts.name;
+        let known = |named: &str| {
+            catalog::provider(named).is_some() || self.named.iter().any(|facts| facts.name == named)
+        };
         let name = match name.split_once(':') {
             Some((named, rest)) if named == provider => rest,
             Some((named, _)) if known(named) => {
                 return Err(ModelError::OtherProvider { provider, name: name.to_owned() });
             }
-        let known = |named: &str| {
-            catalog::provider(named).is_some() || self.named.iter().any(|facts| facts.name == named)
-        };
             _ => name,
         };
         if name.trim().is_empty() {

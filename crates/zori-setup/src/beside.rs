@@ -17,6 +17,8 @@ use crate::handoff::model::HandoffRequest;
 pub struct Asker {
     pub provider: Arc<dyn Provider>,
     pub model: String,
+    /// What the model is called where its requests are paid: with its provider's name where that is another than the session's.
+    pub paid_as: String,
     pub redactor: Redactor,
     /// What is asked before a request is sent, where a budget for the day holds.
     pub ledger: Option<Arc<dyn Ledger>>,
@@ -35,6 +37,8 @@ pub struct SideAnswer<T> {
     pub about: T,
     pub answer: Result<String, String>,
     pub usage: Usage,
+    /// What the model is called where that is paid.
+    pub paid_as: String,
 }
 
 impl Asker {
@@ -45,12 +49,13 @@ impl Asker {
         system: &'static str,
         limit: Duration,
         text: String,
-        read: fn(&str) -> Option<String>,
+        read: impl Fn(&str) -> Option<String> + 'static,
     ) -> Asking<T> {
         let asker = self.clone();
         Box::pin(async move {
+            let paid_as = asker.paid_as.clone();
             if let Some(why) = asker.ledger.as_ref().and_then(|ledger| ledger.refuses()) {
-                return SideAnswer { about, usage: Usage::NOTHING, answer: Err(why) };
+                return SideAnswer { about, usage: Usage::NOTHING, answer: Err(why), paid_as };
             }
             let request = HandoffRequest {
                 provider: &*asker.provider,
@@ -65,9 +70,11 @@ impl Asker {
             match request.send_within(limit, text).await {
                 Ok(answer) => {
                     let read = read(&answer.text).ok_or_else(|| "the model said nothing".to_owned());
-                    SideAnswer { about, usage: answer.usage, answer: read }
+                    SideAnswer { about, usage: answer.usage, answer: read, paid_as }
                 }
-                Err(failure) => SideAnswer { about, usage: Usage::NOTHING, answer: Err(failure.message) },
+                Err(failure) => {
+                    SideAnswer { about, usage: Usage::NOTHING, answer: Err(failure.message), paid_as }
+                }
             }
         })
     }

@@ -51,7 +51,7 @@ const TABLES: &[&str] = &[
 ];
 
 /// Tables in these whose keys are settings, too.
-const INNER_TABLES: &[&str] = &["memory.qdrant", "memory.dream"];
+const INNER_TABLES: &[&str] = &["memory.qdrant", "memory.dream", "session.recap"];
 
 /// A parsed file. A missing value was not set.
 #[derive(Clone, Debug, Default)]

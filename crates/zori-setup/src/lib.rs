@@ -45,6 +45,7 @@ pub mod preferences;
 pub mod private_file;
 pub mod profile;
 pub mod project_state;
+pub mod recap_settings;
 pub mod sandbox;
 pub mod schedule;
 pub mod secrets;

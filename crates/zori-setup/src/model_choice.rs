@@ -146,6 +146,19 @@ fn chosen(
     Ok(choice)
 }
 
+/// Returns the model that a setting names, as PROVIDER or PROVIDER:MODEL.
+pub fn of_setting(name: &str, config: &Config, env: &Environment) -> Result<ModelChoice, Failure> {
+    let (provider, model) = name.split_once(':').unwrap_or((name, ""));
+    let facts = config.catalog.provider(provider).ok_or_else(|| unknown_in(provider, config))?;
+    let address = usual_address(facts, config, env)?;
+    let key = find_key(facts, &address, config, env);
+    let model = match model.trim() {
+        "" => facts.default_model,
+        model => model,
+    };
+    Ok(assemble(facts, address, model, key, config, env))
+}
+
 /// Assembles a choice, and collects its secrets for redaction.
 fn assemble(
     facts: &'static ProviderFacts,
@@ -169,6 +182,7 @@ fn assemble(
         Ok(None) | Err(_) => {}
     }
     let price_list = config.prices.clone();
+    let named = config.catalog.named().to_vec();
     ModelChoice {
         model: ModelSettings { base_url, secrets, price_list, named, ..ModelSettings::new(facts, model) },
         key,
@@ -182,7 +196,6 @@ struct RequestedModel<'a> {
 }
 
 impl<'a> RequestedModel<'a> {
-    let named = config.catalog.named().to_vec();
     fn read(args: &'a LowArgs, config: &'a Config, profile: &Profile) -> Result<Self, Failure> {
         // `provider:model` counts only where the prefix is a provider's name: model ids may hold a colon themselves.
         let (prefix, model) = match args.model.name.as_deref() {

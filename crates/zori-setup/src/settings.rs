@@ -62,6 +62,7 @@ use crate::model_choice::{self, KeyFound, ModelChoice};
 use crate::network::{self, RecordingMode};
 use crate::permissions::{ResolvedPolicy, folders};
 use crate::profile::Profile;
+use crate::recap_settings::RecapSettings;
 use crate::schedule;
 use crate::signals::Signals;
 use crate::trust::store::TrustState;
@@ -112,6 +113,8 @@ pub struct RunSettings {
     pub background: Option<Arc<ProjectWorkers>>,
     /// The chat is the line chat.
     pub plain: bool,
+    /// How the session is summed up.
+    pub recap: Arc<RecapSettings>,
 }
 
 /// Returns whether something may be kept in the base directory. Where nothing can be, that is said once, for the session and the
@@ -418,6 +421,7 @@ impl Settings {
             may_run_jobs,
             background,
             plain: config.flag("ui.plain").unwrap_or(false),
+            recap: Arc::new(RecapSettings::read(&config, &cx.app.env)),
         };
         let settings = Self { session, run };
         let settings = settings.falling_back(args.model.fallback.as_deref())?;

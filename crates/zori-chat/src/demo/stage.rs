@@ -178,6 +178,7 @@ impl Demo {
             may_run_jobs: false,
             background: None,
             plain: args.plain,
+            recap: Arc::default(),
         };
         Ok(Settings { session, run })
     }

@@ -22,7 +22,7 @@ use zori_tui::completion::{Item, SESSIONS};
 use zori_tui::pager::LongText;
 use zori_tui::update::{Effect, FindRequest, Msg};
 
-use super::aside::{Beside, RECAP};
+use super::aside::Beside;
 use super::completions::Choice;
 use super::display::Display;
 use super::errand::{self, Back, Errand};
@@ -35,7 +35,7 @@ use super::sessions::Sessions;
 use super::spilled;
 use super::tty;
 use crate::chat::slash::Report;
-use crate::recap;
+use crate::recap::{self, RECAP};
 use zori_setup::asking::explanation;
 use zori_setup::beside::{Asking, SideAnswer};
 use zori_setup::config::{added_rule, set_key};
@@ -59,7 +59,6 @@ pub struct Titling {
     /// The session that it is for, and the title that this has.
     pub session: String,
     pub before: Option<String>,
-    pub model: String,
 }
 
 /// What came while something else was waited for.
@@ -103,12 +102,12 @@ pub struct Outside {
     pub files: Files,
     /// Where settings are kept.
     pub config: Option<PathBuf>,
-    /// Who is asked by `/btw`, what was asked, and what that used, by which model where that is another than the session's.
+    /// Who is asked by `/btw`, what was asked, and what that used, by the name of the model.
     pub beside: Option<Beside>,
     pub aside: Option<Asking<String>>,
     /// Who is asked to explain a call.
     pub explaining: Option<Asking<CallId>>,
-    pub used: Vec<(Option<String>, Usage)>,
+    pub used: Vec<(String, Usage)>,
     /// The model that gives a session its title, and one that it is being asked for (`session.title_model`).
     pub title_model: Option<String>,
     pub titling: Option<Titling>,
@@ -394,8 +393,8 @@ impl Outside {
     pub fn came(&mut self, display: &mut Display, came: Came) {
         match came {
             Came::Answered(answered) => self.answered(display, answered),
-            Came::Explained(SideAnswer { about, answer, usage }) => {
-                self.used.push((None, usage));
+            Came::Explained(SideAnswer { about, answer, usage, paid_as }) => {
+                self.used.push((paid_as, usage));
                 let redact = |text: String| self.redactor.redact(&text).into_owned();
                 let words = answer.map(redact).map_err(redact);
                 display.take(Msg::Explained { call: about, words });
@@ -442,7 +441,7 @@ impl Outside {
 
     /// Shows what came of `/btw`.
     fn answered(&mut self, display: &mut Display, answered: SideAnswer<String>) {
-        self.used.push((None, answered.usage));
+        self.used.push((answered.paid_as, answered.usage));
         let transcript = &mut display.state.transcript;
         match answered.answer {
             Ok(text) if answered.about == RECAP => transcript.answer(text.trim()),

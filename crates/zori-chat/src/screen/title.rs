@@ -34,22 +34,23 @@ impl Screen<'_, '_> {
         let Ok((model, _)) = ModelGate::new(settings).check(session.model(), name) else { return };
         let beside = self.chat.plain.beside("");
         let asker = Asker {
-            model: model.clone(),
+            paid_as: model.clone(),
+            model,
             max_tokens: Some(MOST_TOKENS),
             effort: None,
             ..beside.asker.clone()
         };
         self.outside.title_asked = Some(asker.ask(String::new(), SYSTEM, LIMIT, beside.record(), read));
         let (session, before) = (self.outside.session.clone(), self.display.state.facts.title.clone());
-        self.outside.titling = Some(Titling { session, before, model });
+        self.outside.titling = Some(Titling { session, before });
     }
 }
 
 impl Outside {
     /// Takes the title, unless the session has got another one or is another one by now.
     pub(super) fn titled(&mut self, display: &mut Display, answered: SideAnswer<String>) {
-        let Some(Titling { session, before, model }) = self.titling.take() else { return };
-        self.used.push((Some(model), answered.usage));
+        let Some(Titling { session, before }) = self.titling.take() else { return };
+        self.used.push((answered.paid_as, answered.usage));
         let Ok(title) = answered.answer else { return };
         if session == self.session
             && display.state.facts.title == before

@@ -221,6 +221,20 @@ const GENERAL: &[Key] = &[
         "\"claude-haiku-4-5\"",
         "A model of the same provider that gives a chat its title after the first turn; unset: the first sentence is the title",
     ),
+    key(
+        "session.recap.provider",
+        Kind::Text,
+        "\"anthropic:claude-haiku-4-5\"",
+        "Who sums the session up for /recap, as PROVIDER or PROVIDER:MODEL: what was said is sent there; unset: the model in use",
+    ),
+    key("session.recap.max_tokens", Kind::Count(64, 4096), "512", "How long a recap is at most, in tokens"),
+    key("session.recap.timeout_secs", Kind::Count(1, 600), "30", "How long the model may take for it"),
+    key(
+        "session.recap.max_input_tokens",
+        Kind::Count(1000, 1_000_000),
+        "50000",
+        "How much of the session it is sent; of a longer one the beginning and the end",
+    ),
     key("session_required", Kind::Flag, "false", "Stop when the session cannot be saved"),
     key(
         "audit",

@@ -175,6 +175,18 @@ fn init_writes_every_key_as_a_comment() {
     # A model of the same provider that gives a chat its title after the first turn; unset: the first sentence is the title.
     # session.title_model = "claude-haiku-4-5"
 
+    # Who sums the session up for /recap, as PROVIDER or PROVIDER:MODEL: what was said is sent there; unset: the model in use.
+    # session.recap.provider = "anthropic:claude-haiku-4-5"
+
+    # How long a recap is at most, in tokens.
+    # session.recap.max_tokens = 512
+
+    # How long the model may take for it.
+    # session.recap.timeout_secs = 30
+
+    # How much of the session it is sent; of a longer one the beginning and the end.
+    # session.recap.max_input_tokens = 50000
+
     # Stop when the session cannot be saved.
     # session_required = false
 

@@ -296,6 +296,54 @@ fn fr_009_all_turns_go_in_and_little_comes_out() {
     }
 }
 
+/// D-24: another provider sums the session up where the settings name one: it alone is sent the session for that, within the bounds that they say, and its
+/// price counts. One that cannot be asked fails as a recap does.
+#[test]
+fn fr_009_another_provider() {
+    let facts: Vec<String> = (0..50).map(|i| format!("Fact number {i} is that it subtracts.")).collect();
+    let recap = json!({"decisions": ["use a trie"], "facts": facts, "open_questions": []}).to_string();
+    let small = ModelServer::strict([anthropic::text(&recap)]);
+    let (mut world, model) = with_model([anthropic::text("One."), anthropic::text("Two.")]);
+    world.set_var("SMALL_KEY", "small-0123456789");
+    let providers = format!(
+        "[providers.small]\napi = \"anthropic\"\nbase_url = \"{}\"\nkey_env = \"SMALL_KEY\"\n",
+        small.url()
+    );
+    world.write(world.base().join("prices.toml"), "[\"small:small-1\"]\ninput = 1000\noutput = 1000\n");
+    let settings = |provider: &str| {
+        let recap = format!("[session.recap]\nprovider = \"{provider}\"\nmax_tokens = 100\n");
+        world.write(world.base().join("config.toml"), format!("{providers}{recap}"));
+    };
+    let run = |lines: &str| {
+        let output = world.run_with_stdin(&["--json", "--no-save", "--bare"], lines);
+        let line = |line: &str| serde_json::from_str(line).expect("each line is JSON");
+        output.stdout().lines().map(line).collect::<Vec<Value>>()
+    };
+    settings("small:small-1");
+    let events = run("first\n/recap\n");
+    assert_eq!((model.count(), small.count()), (1, 1));
+    let asked = small.request(0);
+    assert_eq!(
+        (&asked.json()["model"], asked.header("x-api-key")),
+        (&json!("small-1"), Some("small-0123456789"))
+    );
+    assert!(asked.conversation().contains(r#"{"who":"user","text":"first"}"#), "{}", asked.conversation());
+    let [.., chunk, _, cost] = events.as_slice() else { panic!("{events:?}") };
+    let text = chunk["text"].as_str().expect("it says something");
+    assert!(text.starts_with("Decisions:\n- use a trie\n\nFacts:\n- Fact number 0 "), "{text}");
+    assert!(text.split_whitespace().count() <= 100, "{text}");
+    assert_eq!(cost["estimated_usd"], json!(0.015), "ten tokens in and five out");
+
+    settings("smal:small-1");
+    let events = run("second\n/recap\n");
+    let [.., error, _] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!("recap_error"), &json!("`session.recap.provider`: unknown provider `smal`"))
+    );
+    assert_eq!((model.count(), small.count()), (2, 1));
+}
+
 /// NFR-005: a model that never answers does not keep the session: whoever waits can go on.
 #[test]
 fn nfr_005_a_recap_that_hangs_is_stopped() {
