@@ -69,10 +69,13 @@ pub fn status(state: &State, turn: &Turn, width: u16) -> Row {
         },
         _ => "Esc stops",
     };
-    more.push(esc.to_owned());
     for part in more {
         row.push(Span::new(format!(" · {part}")).muted());
     }
+    // How it is stopped is seen before all of what it does is.
+    let esc = Row::from(Span::new(format!(" · {esc}")).muted());
+    let mut row = wrap::truncate(&row, usize::from(width).saturating_sub(esc.width()));
+    row.spans.extend(esc.spans);
     wrap::truncate(&row, usize::from(width))
 }
 

@@ -266,6 +266,20 @@ fn asking_is_what_it_does() {
     ");
 }
 
+/// UI-41: in a narrow window, too, it is in sight how a turn is stopped.
+#[test]
+fn how_a_turn_is_stopped() {
+    for width in [20, 30, 40] {
+        let mut chat = Chat::new(columns(width));
+        chat.state.facts.model = "claude-sonnet-5-5-with-a-long-name".into();
+        chat.turn("go");
+        let screen = screen(&chat);
+        let row =
+            screen.lines().find(|row| row.starts_with("✶ Waiting")).unwrap_or_else(|| panic!("{screen}"));
+        assert!(row.ends_with("… · Esc") && row.chars().count() < usize::from(width), "{row}");
+    }
+}
+
 /// KEY-1: `/keys ?` names the next key and says what it does.
 #[test]
 fn keys_are_named() {
