@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use zori_contract::error::{IO_ERROR, VALIDATION_ERROR};
@@ -14,6 +14,10 @@ use zori_store::SessionDir;
 use super::Chat;
 use zori_setup::data_dir::DataDir;
 use zori_setup::environment::Environment;
+use zori_setup::network::RecordingMode;
+
+/// A recording that is longer than this stays where it is.
+const MOST_RECORDED: u64 = 16 << 20;
 
 /// What the folder is put together from; a chat whose turn does not end has it, too.
 #[derive(Clone)]
@@ -21,6 +25,8 @@ pub struct Subject {
     base: Option<DataDir>,
     session: SessionId,
     saved: bool,
+    /// The file that `--record` writes.
+    recording: Option<PathBuf>,
     facts: String,
     redactor: Redactor,
     env: Environment,
@@ -44,6 +50,10 @@ impl Subject {
             base: chat.plain.run.base.clone(),
             session: session.id().clone(),
             saved: session.is_saved(),
+            recording: match &chat.plain.run.recording_mode {
+                RecordingMode::Record(file, _) => Some(file.clone()),
+                RecordingMode::None | RecordingMode::Replay(..) => None,
+            },
             facts: project.into_iter().chain(facts).collect::<Vec<_>>().join("\n"),
             redactor: chat.plain.host.redactor(),
             env: chat.cx.app.env.clone(),
@@ -53,7 +63,7 @@ impl Subject {
 
 /// Writes the folder, with files of the caller's beside its own; returns what is said about it.
 pub fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<String, Failure> {
-    let Subject { base, session, saved, facts, redactor, env } = subject;
+    let Subject { base, session, saved, recording, facts, redactor, env } = subject;
     let Some(base) = base else {
         return Err(Failure::new(&VALIDATION_ERROR, "there is no base directory to put it into"));
     };
@@ -66,6 +76,9 @@ pub fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<String, Fail
         let file = SessionDir::new(base.sessions()).file(session);
         files.extend(lines(&file, redactor).map(|text| ("session.jsonl", text)));
     }
+    let short = |file: &PathBuf| fs::metadata(file).is_ok_and(|meta| meta.len() <= MOST_RECORDED);
+    let recorded = recording.as_ref().filter(|file| short(file)).and_then(|file| lines(file, redactor));
+    files.extend(recorded.map(|text| ("recording.jsonl", text)));
     files.extend(extra.iter().cloned());
     for (name, text) in &files {
         zori_setup::private_file::write(&folder.join(name), redactor.redact(text).as_bytes())
@@ -79,7 +92,7 @@ pub fn write(subject: &Subject, extra: &[(&str, String)]) -> Result<String, Fail
     ))
 }
 
-/// Returns a session without secrets, line by line, so that every line stays what it was.
+/// Returns a session or a recording without secrets, line by line, so that every line stays what it was.
 fn lines(file: &Path, redactor: &Redactor) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     Some(text.lines().map(|line| format!("{}\n", redactor.redact(line))).collect())

@@ -213,6 +213,18 @@ fn lists_while_a_turn_runs() {
     person.sees("Late.").leaves();
 }
 
+/// CMD-2: what helps to understand a problem has the recording, too, where one is written.
+#[test]
+fn feedback_with_a_recording() {
+    let (world, _model) = with_model([anthropic::text("Hello.")]);
+    let mut person = Person::open(&world, &["--record", "talk.rec"]);
+    person.says("greet me").sees("Hello.").says("/feedback").sees("recording.jsonl").leaves();
+    let folder = fs::read_dir(world.base().join("feedback")).unwrap().next().expect("there is one").unwrap();
+    let text = fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
+    assert!(text.contains("greet me"), "{text}");
+    assert!(text.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()), "{text}");
+}
+
 /// By each of its names.
 #[test]
 fn leaving_while_a_turn_runs() {
