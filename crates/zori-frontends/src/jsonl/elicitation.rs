@@ -68,11 +68,11 @@ impl Elicitation {
         };
         let always = question.grants.first().map(|grant| {
             let rules = grant.shown();
-            let rules = redactor.redact(&rules);
+            let rules = redactor.redact_words(&rules);
             field("always", "boolean", false, Some(format!("Also allow in this session: {rules}")))
         });
         let wider = wider_grants(&question.grants)
-            .map(|about| field("grant", "integer", false, Some(redactor.redact(&about).into_owned())));
+            .map(|about| field("grant", "integer", false, Some(redactor.redact_words(&about).into_owned())));
         let reason =
             field("reason", "string", false, Some("What the model is told when it is declined".to_owned()));
         let fields = std::iter::once(field("approve", "boolean", true, Some("Run it".to_owned())));
