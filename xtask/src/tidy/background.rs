@@ -57,6 +57,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/zori/src/commands/mcp/validate.rs", "reads what one server says, and ends with it"),
     ("crates/zori-chat/src/screen/look.rs", "waits for the end of one `ui.notify_command`"),
     ("crates/zori-chat/src/screen/files.rs", "one walk over the files that `@` finds, which ends with it"),
+    (
+        "crates/zori-chat/src/screen/pictures.rs",
+        "reads one clipboard, and ends with the program that prints it",
+    ),
     ("crates/zori-setup/src/model_choice.rs", "one search for local servers, for a bounded time"),
     ("crates/zori/src/heartbeat.rs", "says that the command is at work, and ends with it"),
     ("crates/zori-serve/src/mcp.rs", "the calls of one client, on its own thread"),
