@@ -145,6 +145,11 @@ fn taken_out(redactor: &Redactor, text: &str) -> Option<String> {
 /// Returns JSON without what must not be shown; `None` if there is nothing to take out. What would no longer be JSON is left out whole.
 fn redacted_json(redactor: &Redactor, json: &str) -> Option<Box<RawValue>> {
     let shown = taken_out(redactor, json)?;
+    // String by string: one that has a secret at its end would take the end of the text along.
+    let raw = serde_json::from_str::<&RawValue>(json).ok();
+    if let Some(object) = raw.and_then(|raw| redactor.redact_object(raw)) {
+        return Some(object.into_owned());
+    }
     let whole = || RawValue::from_string("\"[REDACTED]\"".to_owned()).expect("a string is JSON");
     Some(RawValue::from_string(shown).unwrap_or_else(|_| whole()))
 }
@@ -202,6 +207,9 @@ mod tests {
         let shown = redacted_json(&redactor, &format!(r#"{{"command":"echo {key}"}}"#))
             .expect("something is taken out");
         assert_eq!(shown.get(), r#"{"command":"echo [REDACTED]"}"#);
+        let header = r#"{"command":"curl -H \"Authorization: Bearer abcdefgh12345678\" x","path":"a"}"#;
+        let shown = redacted_json(&redactor, header).expect("something is taken out");
+        assert_eq!(shown.get(), r#"{"command":"curl -H \"Authorization: [REDACTED]","path":"a"}"#);
         assert!(redacted_json(&redactor, "{}").is_none());
     }
 }
