@@ -311,7 +311,7 @@ fn lists_by_the_command_alone() {
         .keys("\r");
     person.sees("Model: claude-haiku-4-5");
     person.says("/rewind").sees("  1             1 file +1 -0   write it").keys("\r").sees("the files alone");
-    person.types("f").sees_no_more("the conversation alone").pauses(50).keys("\r").sees("Go ahead? [y/N]");
+    person.keys("f").sees_no_more("the conversation alone").pauses(50).keys("\r").sees("Go ahead? [y/N]");
     person.pauses(1300).keys("y").sees("Put back 1 file");
     wait::until("the file to go", || !world.work().join("new.txt").exists());
     person.says("go on").sees("Other.");

@@ -82,12 +82,17 @@ impl Person {
         self.types(text).pauses(20).keys("\r")
     }
 
-    /// Types text and waits for its echo.
+    /// Types text and waits for its echo, wherever else the same words stand: what comes as fast as a paste is one, Enter included. A list that is
+    /// filtered by it may have them less often.
     #[track_caller]
     pub fn types(&mut self, text: &str) -> &mut Self {
+        let line = text.lines().next_back().unwrap_or(text);
+        let there = |person: &Self| person.rows().iter().map(|row| row.matches(line).count()).sum::<usize>();
+        let before = there(self);
         self.keys(text);
-        let line = text.lines().next_back().unwrap_or(text).to_owned();
-        self.sees(&line)
+        let echoed = wait::poll(wait::BOUND, || (there(self) != before).then_some(()));
+        assert!(echoed.is_some(), "`{text}` is not echoed:\n{}", self.rows().join("\n"));
+        self
     }
 
     /// Waits until a question may be answered (SAF-1), and answers it.
