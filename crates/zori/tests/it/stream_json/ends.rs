@@ -126,6 +126,8 @@ fn readers_that_go_at_each_line() {
         [
             anthropic::text("I run.").tool_use("1", "Bash", json!({ "command": command })),
             anthropic::text("ok"),
+            // Whoever goes late has been answered once more.
+            anthropic::text("again"),
         ]
     };
     let more = ["--dangerously-skip-permissions", "--include-partial-messages"];
