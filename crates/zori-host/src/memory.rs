@@ -16,7 +16,7 @@ use std::time::UNIX_EPOCH;
 
 use zori_core::ids::SessionId;
 use zori_index::{Database, IndexError, ProjectStore, Recalled, SessionFile, Synced};
-use zori_store::{RecordKind, SessionDir, project_root};
+use zori_store::{RecordKind, SessionDir, StoreError, project_root};
 
 use crate::use_marker;
 
@@ -105,17 +105,17 @@ impl MemoryPlace {
     }
 
     /// Returns the sessions that were begun in the project.
-    pub fn sessions(&self) -> Vec<SessionId> {
-        self.sessions_and_strays().0
+    pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        Ok(self.sessions_and_strays()?.0)
     }
 
     /// Returns the sessions that were begun in the project, and those that have words but do not say where they were begun.
-    pub fn sessions_and_strays(&self) -> (Vec<SessionId>, Vec<SessionId>) {
+    pub fn sessions_and_strays(&self) -> Result<(Vec<SessionId>, Vec<SessionId>), StoreError> {
         let sessions = SessionDir::new(self.sessions.clone());
         // Many sessions are begun in few folders, each of which is looked for once.
         let mut known: HashMap<PathBuf, bool> = HashMap::new();
         let (mut own, mut strays) = (Vec::new(), Vec::new());
-        for id in sessions.list().unwrap_or_default().into_iter().map(|entry| entry.id) {
+        for id in sessions.list()?.into_iter().map(|entry| entry.id) {
             if let Some(root) = begun_in(&sessions, &id) {
                 let is_own =
                     known.entry(root).or_insert_with_key(|root| self.project_of(root) == self.project);
@@ -124,7 +124,7 @@ impl MemoryPlace {
                 strays.push(id);
             }
         }
-        (own, strays)
+        Ok((own, strays))
     }
 
     /// Returns the project that a folder belongs to.
@@ -133,7 +133,7 @@ impl MemoryPlace {
     }
 
     /// Returns the files of the project's sessions, as they are now.
-    pub fn files(&self) -> Vec<SessionFile> {
+    pub fn files(&self) -> Result<Vec<SessionFile>, IndexError> {
         let sessions = SessionDir::new(self.sessions.clone());
         let file = |id: SessionId| {
             let facts = fs::metadata(sessions.file(&id)).ok()?;
@@ -141,10 +141,16 @@ impl MemoryPlace {
             let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             Some(SessionFile { name: id.as_str().to_owned(), len: facts.len(), time })
         };
-        let mut files: Vec<_> = self.sessions().into_iter().filter_map(file).collect();
+        let own = self.sessions().map_err(|error| match error {
+            StoreError::Io { path, source } => IndexError::Failed { path, why: source.to_string() },
+            locked @ StoreError::Locked { .. } => {
+                IndexError::Failed { path: self.sessions.clone(), why: locked.to_string() }
+            }
+        })?;
+        let mut files: Vec<_> = own.into_iter().filter_map(file).collect();
         // Oldest first, so that what was said later has the higher number.
         files.sort_by(|a, b| (a.time, &a.name).cmp(&(b.time, &b.name)));
-        files
+        Ok(files)
     }
 
     /// Brings the copy up to date, or makes all of it anew. `now`: seconds since 1970.
@@ -162,7 +168,7 @@ impl MemoryPlace {
     ) -> Result<Synced, IndexError> {
         let sessions = SessionDir::new(self.sessions.clone());
         let read = |name: &str| copy::of(&sessions, &SessionId::parse(name).ok()?);
-        store.sync_while(&self.files(), anew, now, read, go_on)
+        store.sync_while(&self.files()?, anew, now, read, go_on)
     }
 }
 

@@ -26,7 +26,7 @@ use zori_store::project_root;
 use self::transport::DumpingTransport;
 
 /// Where dumps are, below a project.
-const FOLDER: &str = ".local/debug";
+pub const FOLDER: &str = ".local/debug";
 
 /// The dumps of a chat or a run: of one session at a time. Clones share them; each tab of the panel has its own.
 #[derive(Clone, Default)]

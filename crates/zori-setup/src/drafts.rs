@@ -12,7 +12,7 @@ use crate::private_file;
 /// The drafts of a base directory.
 #[derive(Clone, Debug)]
 pub struct Drafts {
-    folder: PathBuf,
+    pub folder: PathBuf,
 }
 
 /// What is being typed.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use zori_core::ids::SessionId;
 use zori_host::{MemoryPlace, Purged, UndoError, begun_in, count_undo};
 use zori_index::{Counts, Database, IndexError, Kept, project_key};
-use zori_store::{SessionDir, project_dir};
+use zori_store::{SessionDir, StoreError, project_dir};
 
 use crate::data_dir::DataDir;
 use crate::debug_dump;
@@ -62,6 +62,8 @@ pub struct ProjectState {
 
 /// Why it cannot be said what is kept.
 pub enum Unclear {
+    /// What is in a folder cannot be listed: it is not as if nothing were in it.
+    Folder(StoreError),
     Database(IndexError),
     Undo(UndoError),
 }
@@ -71,7 +73,7 @@ impl ProjectState {
     pub fn look(data_dir: &DataDir, folder: &Path, scratch: &Path) -> Result<Self, Unclear> {
         let place = memory::place(data_dir, folder, scratch);
         let own = project_dir(data_dir.dir(), &place.project);
-        let (sessions, strays) = place.sessions_and_strays();
+        let (sessions, strays) = place.sessions_and_strays().map_err(Unclear::Folder)?;
         let trash = MemoryPlace { sessions: place.sessions.join("trash"), ..place.clone() };
         let in_trash = SessionDir::new(trash.sessions.clone());
         let store = place.read().map_err(Unclear::Database)?;
@@ -79,23 +81,24 @@ impl ProjectState {
             Some(store) => store.count_purge().map_err(Unclear::Database)?,
             None => Default::default(),
         };
-        let (audit, mut files): (Vec<_>, Vec<_>) = children(&own)
+        let (audit, mut files): (Vec<_>, Vec<_>) = children(&own)?
             .into_iter()
             .filter(|path| !named(path, |name| name == "undo" || name == "undo.purged"))
             .partition(|path| is_audit(path));
         // That something is scheduled stays noted as long as it is.
         let notes = uses::folder(data_dir.dir(), &place.project);
         let gone = |path: &PathBuf| kept.jobs == 0 || !named(path, |name| name == uses::SCHEDULE);
-        files.extend(children(&notes).into_iter().filter(gone));
+        files.extend(children(&notes)?.into_iter().filter(gone));
+        children(&place.project.join(debug_dump::FOLDER))?;
         let (debug, debug_linked) = debug_dump::folders(&place.project);
-        let (trashed, trashed_strays) = trash.sessions_and_strays();
+        let (trashed, trashed_strays) = trash.sessions_and_strays().map_err(Unclear::Folder)?;
         let in_sessions = SessionDir::new(place.sessions.clone());
         let strays = strays.iter().map(|id| in_sessions.file(id));
         let names = names(&place, &sessions, &trashed);
         Ok(Self {
-            transcripts: transcripts(&place.sessions, &names),
-            drafts: drafts(data_dir, &place, &names),
-            feedback: children(&data_dir.feedback())
+            transcripts: transcripts(&place.sessions, &names)?,
+            drafts: drafts(data_dir, &place, &names)?,
+            feedback: children(&data_dir.feedback())?
                 .into_iter()
                 .filter(|folder| is_feedback_of(folder, &place))
                 .collect(),
@@ -198,7 +201,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
 
 /// Returns the audit log of a project's folder and what was put aside of it, as they are now.
 pub fn audit_files(folder: &Path) -> Vec<PathBuf> {
-    children(folder).into_iter().filter(|path| is_audit(path)).collect()
+    children(folder).into_iter().flatten().filter(|path| is_audit(path)).collect()
 }
 
 fn is_audit(path: &Path) -> bool {
@@ -209,11 +212,19 @@ fn named(path: &Path, test: impl Fn(&str) -> bool) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(test)
 }
 
-fn children(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<_> =
-        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+/// Returns what is in a folder. One that is not there has nothing in it.
+fn children(folder: &Path) -> Result<Vec<PathBuf>, Unclear> {
+    let listed = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut found: Vec<_> = match listed {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Vec::new()
+        }
+        listed => {
+            listed.map_err(|source| Unclear::Folder(StoreError::Io { path: folder.to_owned(), source }))?
+        }
+    };
     found.sort();
-    found
+    Ok(found)
 }
 
 fn existing(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
@@ -233,15 +244,16 @@ fn names(place: &MemoryPlace, sessions: &[SessionId], trashed: &[SessionId]) -> 
 }
 
 /// `sessions/<provider>/<id>.json`.
-fn transcripts(folder: &Path, names: &[SessionId]) -> Vec<PathBuf> {
-    let providers: Vec<_> = children(folder).into_iter().filter(|path| path.is_dir()).collect();
+fn transcripts(folder: &Path, names: &[SessionId]) -> Result<Vec<PathBuf>, Unclear> {
+    let providers: Vec<_> = children(folder)?.into_iter().filter(|path| path.is_dir()).collect();
     let of = |id: &SessionId| providers.iter().map(|dir| dir.join(format!("{id}.json"))).collect::<Vec<_>>();
-    existing(names.iter().flat_map(of))
+    Ok(existing(names.iter().flat_map(of)))
 }
 
 /// Returns the drafts of sessions, and those that were typed in the project in a session that has no file (any more).
-fn drafts(data_dir: &DataDir, place: &MemoryPlace, names: &[SessionId]) -> Vec<PathBuf> {
+fn drafts(data_dir: &DataDir, place: &MemoryPlace, names: &[SessionId]) -> Result<Vec<PathBuf>, Unclear> {
     let drafts = Drafts::of(data_dir.dir());
+    children(&drafts.folder)?;
     let dir = SessionDir::new(place.sessions.clone());
     let has_session = |path: &Path| {
         let id = path.file_stem().and_then(|name| SessionId::parse(name.to_str()?).ok());
@@ -255,7 +267,7 @@ fn drafts(data_dir: &DataDir, place: &MemoryPlace, names: &[SessionId]) -> Vec<P
     let mut found = existing(names.iter().map(|id| drafts.file(id.as_str())));
     found.extend(others.into_iter().map(|(path, _)| path));
     found.sort();
-    found
+    Ok(found)
 }
 
 /// Returns whether `/feedback` wrote a folder in the project: it says so, or the session in it does.

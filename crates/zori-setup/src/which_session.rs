@@ -93,7 +93,8 @@ pub fn parent(
             if sessions.file(&id).exists() { Ok(Some(id)) } else { Err(missing()) }
         }
         (None, true) => {
-            let found = sessions.as_ref().and_then(|sessions| newest_of(sessions, &settings.workspace.root));
+            let newest = |sessions| find_session::latest_in(sessions, None, &settings.workspace.root);
+            let found = sessions.as_ref().map(newest).transpose()?.flatten();
             let missing = || no_sessions_yet(profile, "There is no session of this folder to go on with");
             found.map(Some).ok_or_else(missing)
         }
@@ -111,12 +112,6 @@ fn new_id(wanted: &SessionArgs, sessions: Option<&SessionDir>) -> Result<Option<
             .hint(format!("`--session {id}` goes on with it")));
     }
     Ok(Some(id))
-}
-
-/// Returns the session of this folder that was used last.
-pub fn newest_of(sessions: &SessionDir, root: &Path) -> Option<SessionId> {
-    let listed = sessions.list().unwrap_or_default();
-    listed.into_iter().map(|entry| entry.id).find(|id| begun_in(&sessions.file(id), root))
 }
 
 /// Returns whether a session was begun in this folder: its first line says where.

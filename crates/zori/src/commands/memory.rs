@@ -26,6 +26,7 @@ use super::waiting::wait_for;
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::error::{BASE_UNUSABLE, MEMORY_NOT_FOUND};
+use zori_setup::find_session::unreadable;
 use zori_setup::memory::{place, unusable, vectors};
 
 pub use self::graph::GRAPH;
@@ -127,7 +128,12 @@ pub const REBUILD: Command<App> = Command {
     danger: Danger::Mutating,
     timeout_ms: Some(600_000),
     preview: Some(|cx, _| {
-        let items = place_of(cx)?.sessions().into_iter().map(|id| id.as_str().to_owned()).collect();
+        let items = place_of(cx)?
+            .sessions()
+            .map_err(unreadable)?
+            .into_iter()
+            .map(|id| id.as_str().to_owned())
+            .collect();
         Ok(Preview { verb: "read", items, reversible: true })
     }),
     output_schema: r#"{"type":"object","required":["effect","sessions","messages"],"properties":{
@@ -217,11 +223,12 @@ fn unused(cx: &Context<'_>) -> Warning {
 
 /// Says that what is remembered is not all that was said, where that is so.
 fn behind(cx: &Context<'_>, place: &MemoryPlace, store: &ProjectStore) -> Result<Option<Warning>, Failure> {
-    let sessions = match store.behind(&place.files()).map_err(|error| unusable(&error))? {
-        0 => return Ok(None),
-        1 => "1 session was".to_owned(),
-        n => format!("{n} sessions were"),
-    };
+    let sessions =
+        match place.files().and_then(|files| store.behind(&files)).map_err(|error| unusable(&error))? {
+            0 => return Ok(None),
+            1 => "1 session was".to_owned(),
+            n => format!("{n} sessions were"),
+        };
     let message = format!(
         "{sessions} used or removed since; `{} memory rebuild` takes that in, and so does a model that searches",
         cx.program.name

@@ -19,6 +19,7 @@ use super::memory::place_of;
 use super::{Context, example};
 use zori_setup::app::App;
 use zori_setup::error::BASE_UNUSABLE;
+use zori_setup::find_session::unreadable;
 use zori_setup::memory::unusable;
 use zori_setup::project_state::{ProjectState, Unclear, words};
 
@@ -64,7 +65,7 @@ fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         let (messages, jobs) = (row.messages, row.jobs);
         found.insert(row.key, Listed { root: Some(row.root.into()), sessions: 0, messages, jobs });
     }
-    for root in session_roots(&place) {
+    for root in session_roots(&place)? {
         let root = place.project_of(&root).to_owned();
         let listed = found.entry(project_key(&root)).or_default();
         listed.sessions += 1;
@@ -100,10 +101,10 @@ fn list(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
 }
 
 /// Returns the folder that each session was begun in.
-fn session_roots(place: &MemoryPlace) -> Vec<PathBuf> {
+fn session_roots(place: &MemoryPlace) -> Result<Vec<PathBuf>, Failure> {
     let sessions = SessionDir::new(place.sessions.clone());
-    let listed = sessions.list().unwrap_or_default();
-    listed.into_iter().filter_map(|entry| begun_in(&sessions, &entry.id)).collect()
+    let listed = sessions.list().map_err(unreadable)?;
+    Ok(listed.into_iter().filter_map(|entry| begun_in(&sessions, &entry.id)).collect())
 }
 
 fn show(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
@@ -126,6 +127,7 @@ fn state(cx: &Context<'_>) -> Result<ProjectState, Failure> {
         Failure::new(&BASE_UNUSABLE, format!("the folder {} cannot be used: {error}", cx.cwd))
     })?;
     ProjectState::look(&data_dir, &folder, cx.app.env.temp_dir()).map_err(|unclear| match unclear {
+        Unclear::Folder(error) => Failure::new(&BASE_UNUSABLE, format!("cannot read {error}")),
         Unclear::Database(error) => unusable(&error),
         Unclear::Undo(error) => Failure::new(&BASE_UNUSABLE, error.to_string()),
     })

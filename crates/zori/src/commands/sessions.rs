@@ -33,10 +33,9 @@ use zori_chat::chat;
 use zori_setup::app::App;
 use zori_setup::args::{LowArgs, flags};
 use zori_setup::error::SESSION_NOT_FOUND;
-use zori_setup::find_session::{directory, latest, named, no_session, unreadable};
+use zori_setup::find_session::{directory, latest, latest_in, named, no_session, unreadable};
 use zori_setup::profile::{MissingSession, Profile};
 use zori_setup::settings::root;
-use zori_setup::which_session::newest_of;
 
 const ID_ARG: Positional = Positional::required("ID", ID, "The session");
 
@@ -258,7 +257,7 @@ fn resume(cx: &mut AgentCx<'_>, args: &LowArgs) -> Result<Exit, Failure> {
         None if args.session.any || cx.profile.resumes_any => {
             latest(&sessions, None)?.ok_or_else(|| no_session(cx.profile, "No sessions found to resume"))?
         }
-        None => newest_of(&sessions, &root(args)?).ok_or_else(|| {
+        None => latest_in(&sessions, None, &root(args)?)?.ok_or_else(|| {
             no_session(cx.profile, "There is no session of this folder to go on with")
                 .hint("`--any` takes the newest of all folders")
         })?,

@@ -5,8 +5,8 @@ use zori_host::{SessionSettings, Which, session_id};
 use zori_store::SessionDir;
 
 use zori_setup::args::SessionArgs;
+use zori_setup::find_session::latest_in;
 use zori_setup::session_copy;
-use zori_setup::which_session::newest_of;
 
 /// Why no session can be opened.
 #[derive(Debug)]
@@ -61,8 +61,8 @@ pub fn parent(
     if !wanted.continues {
         return Ok(None);
     }
-    match sessions.and_then(|sessions| newest_of(sessions, &settings.workspace.root)) {
-        Some(id) => Ok(Some(id)),
-        None => Err(Refused::NotFound("No conversation found to continue".to_owned())),
-    }
+    let newest = |sessions| latest_in(sessions, None, &settings.workspace.root);
+    let found = sessions.map(newest).transpose().map_err(|failure| Refused::NotFound(failure.message))?;
+    let missing = || Refused::NotFound("No conversation found to continue".to_owned());
+    found.flatten().map(Some).ok_or_else(missing)
 }

@@ -239,6 +239,12 @@ fn a_file_where_the_sessions_should_be() {
     Error: cannot read the sessions: $BASE/sessions/s.jsonl: Not a directory (os error 20)
     [exit status: 4]
     ");
+    insta::assert_snapshot!(world.run(&["memory", "rebuild"]), @"
+    ------- stderr -------
+    Error: $BASE/sessions: Not a directory (os error 20)
+    Hint: see what the message says of the file
+    [exit status: 4]
+    ");
 }
 
 /// DECISIONS 24: others could plant a config there.
@@ -352,6 +358,56 @@ fn a_session_that_may_not_be_read() {
     ------- stderr -------
     Warning: the base directory $BASE cannot be written to: Permission denied (os error 13); no session is saved and no audit log is kept
     Error: cannot read session `s`: $BASE/sessions/s.jsonl: Permission denied (os error 13)
+    [exit status: 4]
+    ");
+    assert_eq!(model.count(), 0);
+}
+
+/// What cannot be listed is not as if nothing were there: nothing is purged, begun anew or called used up.
+#[test]
+fn a_folder_that_may_not_be_listed_is_not_empty() {
+    let (world, model) = with_model([anthropic::text("Hi.")]);
+    put_session(&world, "s", "{}\n");
+    let run = |args: &[&str]| finish(&world, unprivileged(&world, args));
+    for folder in ["sessions", "sessions/trash", "drafts", "feedback"] {
+        fs::create_dir_all(world.base().join(folder)).expect("it can be made");
+        let _closed = closed(&world, &[(folder, 0o000)]);
+        for args in
+            [&["project", "show"][..], &["project", "purge", "--yes"], &["project", "purge", "--dry-run"]]
+        {
+            let answer = run(args);
+            let why = format!("cannot read $BASE/{folder}: Permission denied (os error 13)");
+            assert!(answer.contains(&why), "{folder} {args:?}: {answer}");
+        }
+    }
+    let _closed = closed(&world, &[("sessions", 0o000)]);
+    insta::assert_snapshot!(run(&["project", "purge", "--yes"]), @"
+    ------- stderr -------
+    Error: cannot read $BASE/sessions: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
+    [exit status: 2]
+    ");
+    insta::assert_snapshot!(run(&["project", "list"]), @"
+    ------- stderr -------
+    Error: cannot read the sessions: $BASE/sessions: Permission denied (os error 13)
+    [exit status: 4]
+    ");
+    insta::assert_snapshot!(run(&["memory", "rebuild", "--dry-run"]), @"
+    ------- stderr -------
+    Error: cannot read the sessions: $BASE/sessions: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
+    [exit status: 4]
+    ");
+    insta::assert_snapshot!(run(&["-c", "-p", "x"]), @"
+    ------- stderr -------
+    Warning: the base directory $BASE cannot be written to: Permission denied (os error 13); no session is saved and no audit log is kept
+    Error: cannot read the sessions: $BASE/sessions: Permission denied (os error 13)
+    [exit status: 4]
+    ");
+    insta::assert_snapshot!(run(&["sessions", "resume", "-p", "x"]), @"
+    ------- stderr -------
+    Error: cannot read the sessions: $BASE/sessions: Permission denied (os error 13)
+    Warning: Failed to write the audit log: $BASE/audit.jsonl: Permission denied (os error 13)
     [exit status: 4]
     ");
     assert_eq!(model.count(), 0);
