@@ -86,7 +86,13 @@ pub(super) fn diff(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure>
     };
     let diff = session.diff(turn).map_err(failure)?;
     match diff.is_empty() {
-        true => chat.cx.ui.say("No file was changed."),
+        true => chat.cx.ui.say(&match (rest, turn) {
+            ("", Some(_)) => {
+                "The last turn changed no file; `/diff session` shows what all of them changed.".into()
+            }
+            (_, Some(turn)) => format!("Turn {turn} changed no file."),
+            (_, None) => "No file was changed in this session.".to_owned(),
+        }),
         false => diff.lines().for_each(|line| chat.cx.ui.say(line)),
     }
     Ok(Next::Done)

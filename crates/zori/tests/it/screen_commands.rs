@@ -359,6 +359,17 @@ fn a_draft_belongs_to_its_session() {
     assert_eq!(fs::read_dir(world.base().join("drafts")).unwrap().count(), 0);
 }
 
+/// A turn that changed nothing is said to be one: others of the session may have changed something.
+#[test]
+fn a_diff_of_nothing() {
+    let (world, _model) = with_model([anthropic::text("Hi.")]);
+    let mut person = Person::open(&world, &[]);
+    person.says("hello").sees("Hi.").sees_no_more("· Esc");
+    person.says("/diff").sees("The last turn changed no file; `/diff session` shows");
+    person.says("/diff 1").sees("Turn 1 changed no file.");
+    person.says("/diff session").sees("No file was changed in this session.").leaves();
+}
+
 /// CMD-1: what only looks, or changes nothing of the turn, is answered while it runs; of the rest it is said that it waits.
 #[test]
 fn commands_beside_a_turn() {
