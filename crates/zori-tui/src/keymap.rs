@@ -71,6 +71,9 @@ actions! {
     PageDown "page_down" ["pagedown"] "A page down in lists and in the pager";
 }
 
+/// Without these nothing could be sent, closed or stopped.
+const NEEDED: &[Action] = &[Action::Submit, Action::Escape, Action::Interrupt];
+
 /// Which keys do what.
 #[derive(Clone, Debug)]
 pub struct Keymap {
@@ -111,6 +114,22 @@ impl Keymap {
         self.bindings.retain(|(keys, bound)| *bound != action && !parsed.contains(keys));
         self.bindings.extend(parsed.into_iter().map(|keys| (keys, action)));
         Ok(())
+    }
+
+    /// Gives the actions that nobody can do without their own keys back, where no other key does them; returns those actions.
+    pub fn give_back_needed(&mut self) -> Vec<Action> {
+        let lost: Vec<_> = NEEDED.iter().copied().filter(|action| self.keys_of(*action).is_empty()).collect();
+        for action in &lost {
+            self.bind(action.name(), action.keys()).expect("the table's keys are keys");
+        }
+        lost
+    }
+
+    /// Returns the action that has no key but this one, if nobody can do without it.
+    pub fn needs(&self, key: Key) -> Option<Action> {
+        let Bound::Action(action) = self.find(&[key]) else { return None };
+        let only = self.bindings.iter().filter(|(_, bound)| *bound == action).count() == 1;
+        Some(action).filter(|action| only && NEEDED.contains(action))
     }
 
     /// Returns what the keys typed so far mean; the last one completes them.
@@ -155,6 +174,23 @@ mod tests {
         assert_eq!(map.keys_of(Action::Editor), ["f4"]);
         assert_eq!(map.bind("edit", &[]).unwrap_err(), "there is no action `edit`; /keys lists them");
         assert!(map.bind("help", &["hyper+x"]).unwrap_err().starts_with("`hyper+x` is no key"));
+    }
+
+    #[test]
+    fn what_is_needed_keeps_a_key() {
+        let mut map = Keymap::default();
+        assert_eq!(map.needs(keys("enter")[0]), Some(Action::Submit));
+        assert_eq!(map.needs(keys("tab")[0]), None);
+        map.bind("new_line", &["enter"]).unwrap();
+        map.bind("interrupt", &[]).unwrap();
+        assert_eq!(map.give_back_needed(), [Action::Submit, Action::Interrupt]);
+        assert_eq!(map.find(&keys("enter")), Bound::Action(Action::Submit));
+        // Two that change places lose nothing, in whatever order that is read.
+        map.bind("new_line", &["enter"]).unwrap();
+        map.bind("submit", &["ctrl+j"]).unwrap();
+        assert!(map.give_back_needed().is_empty());
+        assert_eq!(map.needs(keys("enter")[0]), None);
+        assert_eq!(map.needs(keys("ctrl+j")[0]), Some(Action::Submit));
     }
 
     #[test]

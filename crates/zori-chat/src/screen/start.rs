@@ -382,5 +382,9 @@ fn keymap(config: &Config, text: &str) -> (Keymap, Vec<String>) {
             wrong.push(format!("`ui.keymap`{}: {why}", line(action)));
         }
     }
+    for needed in keymap.give_back_needed() {
+        let (action, keys) = (needed.name(), needed.keys().join(", "));
+        wrong.push(format!("`ui.keymap` leaves `{action}` without a key, so it keeps {keys}"));
+    }
     (keymap, wrong)
 }

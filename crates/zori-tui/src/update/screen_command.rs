@@ -128,13 +128,29 @@ pub(super) fn learn(state: &mut State, action: Action, key: Key, effects: &mut V
             ),
         );
     }
+    let before = match state.options.keymap.find(&[key]) {
+        Bound::Action(other) if other != action => Some(other),
+        _ => None,
+    };
+    if let Some(needed) = state.options.keymap.needs(key).filter(|_| before.is_some()) {
+        let (about, other) = (needed.about(), needed.name());
+        let why = format!(
+            "{name} is the only key for \"{about}\": give that another one first, by `/keys {other}`."
+        );
+        return say(state, &why);
+    }
     let mut keys = state.options.keymap.keys_of(action);
     if !keys.contains(&name) {
-        keys.insert(0, name);
+        keys.insert(0, name.clone());
     }
     let texts: Vec<&str> = keys.iter().map(String::as_str).collect();
     match state.options.keymap.bind(action.name(), &texts) {
-        Ok(()) => effects.push(Effect::SaveKeys { action: action.name().to_owned(), keys }),
+        Ok(()) => {
+            if let Some(other) = before {
+                say(state, &format!("{name} is no longer for \"{}\" ({}).", other.about(), other.name()));
+            }
+            effects.push(Effect::SaveKeys { action: action.name().to_owned(), keys });
+        }
         Err(why) => say(state, &why),
     }
 }

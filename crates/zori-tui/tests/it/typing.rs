@@ -10,6 +10,8 @@ use zori_core::tool::ToolKind;
 use zori_tui::commands::{CommandInfo, ScreenCommand};
 use zori_tui::completion::Item;
 use zori_tui::confirm::{Confirm, What};
+use zori_tui::keymap::{Action, Bound};
+use zori_tui::keys::Key;
 use zori_tui::question::Asked;
 use zori_tui::row::Row;
 use zori_tui::terminal::decode::TermEvent;
@@ -277,6 +279,41 @@ fn how_a_turn_is_stopped() {
         let row =
             screen.lines().find(|row| row.starts_with("✶ Waiting")).unwrap_or_else(|| panic!("{screen}"));
         assert!(row.ends_with("… · Esc") && row.chars().count() < usize::from(width), "{row}");
+    }
+}
+
+/// KEY-1: a key that another action had is taken from it, and that is said; the only key to send or to stop is not taken.
+#[test]
+fn keys_are_given_away() {
+    let keys = CommandInfo { name: "/keys", own: Some(ScreenCommand::Keys), ..CommandInfo::NOTHING };
+    for (key, said) in [
+        (
+            "enter",
+            Some(
+                "· enter is the only key for \"Send; while a turn runs, queue\": give that another one first, by `/keys submit`.",
+            ),
+        ),
+        (
+            "ctrl+c",
+            Some(
+                "· ctrl+c is the only key for \"Stop, put the draft away, leave\": give that another one first, by `/keys interrupt`.",
+            ),
+        ),
+        ("ctrl+r", Some("· ctrl+r is no longer for \"Search what was sent before\" (search_history).")),
+        ("f7", None),
+    ] {
+        let mut chat = Chat::new(columns(200));
+        chat.state.options.commands.push(keys);
+        chat.state.composer.set("/keys help");
+        chat.key("enter");
+        let asked = chat.state.transcript.drain(199).len();
+        assert!(asked > 0);
+        chat.key(key);
+        let commits = chat.state.transcript.drain(199);
+        assert_eq!(commits.last().map(|commit| commit.row.text()).as_deref(), said, "{key}");
+        let taken = matches!(key, "ctrl+r" | "f7");
+        let key = Key::parse(key).unwrap();
+        assert_eq!(chat.state.options.keymap.find(&[key]) == Bound::Action(Action::Help), taken, "{key}");
     }
 }
 

@@ -435,11 +435,13 @@ fn a_wrong_theme_and_unknown_keys_are_told() {
     world.write(world.base().join("themes/mine.toml"), "primary = \"zz\"\n");
     world.write(
         world.base().join("config.toml"),
-        "[ui]\ntheme = \"mine\"\n\n[ui.keymap]\nfly = [\"ctrl+f\"]\nhelp = [\"hyper+x\"]\neditor = [\"f4\"]\n",
+        "[ui]\ntheme = \"mine\"\n\n[ui.keymap]\nfly = [\"ctrl+f\"]\nhelp = [\"hyper+x\"]\neditor = [\"f4\"]\n\
+         steer = [\"enter\"]\n",
     );
     let mut person = Person::open(&world, &["--no-save"]);
     person.sees("theme `mine`: `primary` is `zz`");
     person.sees("`ui.keymap`, line 5 of config.toml: there is no action `fly`").sees("`hyper+x` is no key");
+    person.sees("`ui.keymap` leaves `submit` without a key, so it keeps enter");
     person.says("greet me").sees("Hello.").leaves();
 }
 
