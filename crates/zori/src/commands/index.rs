@@ -236,6 +236,12 @@ fn status(cx: &mut Context<'_>, _: &Args) -> Result<Reply, Failure> {
         "finished_at": finished, "grammars": GRAMMARS});
     let mut text = match used {
         true => amounts(&status),
+        // A pass that was ended leaves what it had looked at.
+        false if status.files > 0 => format!(
+            "{}, and not in use: a pass was not ended; `{} index build` goes on with it.",
+            amounts(&status),
+            cx.program.name
+        ),
         false => unused(cx),
     };
     if used {

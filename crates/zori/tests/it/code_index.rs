@@ -235,6 +235,27 @@ fn interrupted_while_a_model_makes_vectors() {
     ");
 }
 
+/// IDX-10: what a pass left that was ended before its end is not called nothing.
+#[test]
+fn a_pass_that_was_not_ended() {
+    let world = world();
+    world.write(world.work().join("pond.rs"), "pub fn heron() {}\n");
+    world.run(&["index", "build"]).success();
+    let uses = world.base().join("uses");
+    let notes = std::fs::read_dir(&uses).expect("it is there").flatten().next().expect("it has one").path();
+    std::fs::remove_file(notes.join("index")).expect("it is there");
+    insta::assert_snapshot!(world.run(&["index", "status"]), @"
+    1 file indexed, 1 symbol, and not in use: a pass was not ended; `zori index build` goes on with it.
+    [exit status: 0]
+    ");
+    world.run(&["index", "build"]).success();
+    insta::assert_snapshot!(world.run(&["index", "status"]), @"
+    1 file indexed, 1 symbol
+    Languages: 1 rust
+    [exit status: 0]
+    ");
+}
+
 /// IDX-5: what changes between turns is in the index without a call, and `exec` starts nothing by itself.
 #[test]
 fn the_worker_follows_the_files() {
