@@ -15,10 +15,7 @@ pub fn note(base: &Path, root: &Path, mode: ModeChoice, shell: bool, sandbox: bo
     if told.exists() || private_file::write(&told, b"what may run unasked was said\n").is_err() {
         return None;
     }
-    Some(format!(
-        "First chat in this folder. {} Shift-Tab changes the mode, /permissions shows the rules.",
-        what(mode, shell, sandbox)
-    ))
+    Some(format!("{} Shift-Tab changes the mode, /permissions shows the rules.", what(mode, shell, sandbox)))
 }
 
 /// Returns what to say, once, where other agents left something to take over. Nothing of it is read: it is there, and that is all
@@ -81,7 +78,7 @@ mod tests {
         let base = tempfile::tempdir().unwrap();
         let mode = ModeChoice::implicit(Mode::Yolo);
         let say = |root: &str| note(base.path(), Path::new(root), mode, true, false);
-        assert!(say("/a").is_some_and(|text| text.starts_with("First chat in this folder. Mode yolo")));
+        assert!(say("/a").is_some_and(|text| text.starts_with("Mode yolo asks nothing")));
         assert_eq!(say("/a"), None);
         assert!(say("/b").is_some());
         assert_eq!(note(Path::new("/proc/nothing"), Path::new("/a"), mode, true, false), None);

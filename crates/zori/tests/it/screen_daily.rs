@@ -153,12 +153,12 @@ fn going_on_shows_cells() {
 fn the_first_chat_in_a_folder() {
     let (world, _model) = with_model([anthropic::text("x")]);
     let mut pty = start(&world, &[]);
-    see(&mut pty, "First chat in this folder. Mode yolo asks nothing");
+    see(&mut pty, "Mode yolo asks nothing: commands, edits and the network run");
     see(&mut pty, "Shift-Tab");
     pty.send("\x04");
     pty.finish();
     let pty = start(&world, &[]);
-    assert!(!rows(&pty).iter().any(|row| row.contains("First chat")), "{}", rows(&pty).join("\n"));
+    assert!(!rows(&pty).iter().any(|row| row.contains("asks nothing:")), "{}", rows(&pty).join("\n"));
 }
 
 /// Point 6 of the first start: what to do without a key, in three lines, each of which can be typed.
