@@ -292,7 +292,9 @@ pub fn parse_project(path: &Path, bytes: &[u8]) -> Result<Map<String, Value>, St
     let value: Value = serde_json::from_str(text).map_err(|error| format!("{}: {error}", path.display()))?;
     match value.get("mcpServers") {
         Some(Value::Object(servers)) => Ok(servers.clone()),
-        None => Ok(Map::new()),
+        None if value.as_object().is_some_and(Map::is_empty) => Ok(Map::new()),
+        // Servers of another shape would be left out without a word.
+        None => Err(format!("{}: there is no table `mcpServers`", path.display())),
         Some(_) => Err(format!("{}: `mcpServers` is no table", path.display())),
     }
 }

@@ -48,6 +48,24 @@ fn files_that_are_broken() {
     Warning: $WORK/.mcp.json: key must be a string at line 3 column 11; its MCP servers are not used
     [exit status: 0]
     ");
+    for (text, what) in [
+        ("{\"s\": {\"command\": \"true\"}}", "there is no table `mcpServers`"),
+        ("[]", "there is no table `mcpServers`"),
+        ("{\"mcpServers\": []}", "`mcpServers` is no table"),
+    ] {
+        let (world, _model) = talking();
+        world.write(".mcp.json", text);
+        let warning = format!("Warning: $WORK/.mcp.json: {what}; its MCP servers are not used\n");
+        assert_eq!(
+            exec(&world).to_string(),
+            format!("Done.\n------- stderr -------\n{warning}[exit status: 0]")
+        );
+    }
+    for nothing in ["{}", "{\"mcpServers\": {}}"] {
+        let (world, _model) = talking();
+        world.write(".mcp.json", nothing);
+        assert_eq!(exec(&world).to_string(), "Done.\n[exit status: 0]");
+    }
     let (world, model) = talking();
     world.write(world.base().join("config.toml"), "[mcp.servers.s]\ncommand = \n");
     insta::assert_snapshot!(exec(&world), @"
