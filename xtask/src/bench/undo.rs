@@ -123,7 +123,10 @@ impl Project {
         let run = |args: &[&str]| -> Result<()> {
             let mut command = Command::new("git");
             command.current_dir(&root).args(["-c", "core.looseCompression=0", "-c", "user.name=b"]);
-            command.args(["-c", "user.email=b@b"]).args(args);
+            // What git tends to by itself would go on beside what is measured.
+            command
+                .args(["-c", "user.email=b@b", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+                .args(args);
             let status = command.env("GIT_CONFIG_GLOBAL", "/dev/null").status().context("cannot run git")?;
             ensure!(status.success(), "git {args:?} has failed");
             Ok(())
