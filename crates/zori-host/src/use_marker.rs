@@ -19,8 +19,8 @@ pub(crate) fn set(marker: &Path) -> io::Result<()> {
     };
     for _ in 1..TRIES {
         match make() {
-            // Whoever removed another one took the folder away in between.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            // Whoever removed another one took the folder away in between: after it was made, or after it was seen to be there.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {}
             made => return made,
         }
     }
