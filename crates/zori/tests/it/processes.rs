@@ -153,7 +153,9 @@ fn a_child_does_not_see_keys() {
     }
     world.set_var("MINE", "1").set_var("GITHUB_TOKEN", "kept under yolo");
     world.run(&["exec", "-p", "go"]).success();
-    insta::assert_snapshot!(result(&model), @"user: tool_result t1 ANTHROPIC_BASE_URL EDITOR GITHUB_TOKEN GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT HOME HOMEBREW_NO_AUTO_UPDATE LANG LESS MANPAGER MINE MORE NO_COLOR NO_UPDATE_NOTIFIER PAGER PATH PIP_DISABLE_PIP_VERSION_CHECK TERM TMPDIR VISUAL");
+    // Where it took long, that stands in a line before.
+    let said = result(&model);
+    insta::assert_snapshot!(said.strip_prefix("user: tool_result t1 ").unwrap_or(&said), @"ANTHROPIC_BASE_URL EDITOR GITHUB_TOKEN GIT_EDITOR GIT_PAGER GIT_TERMINAL_PROMPT HOME HOMEBREW_NO_AUTO_UPDATE LANG LESS MANPAGER MINE MORE NO_COLOR NO_UPDATE_NOTIFIER PAGER PATH PIP_DISABLE_PIP_VERSION_CHECK TERM TMPDIR VISUAL");
 }
 
 /// A container may have its processes in a PID namespace whose session and group leaders are outside: their numbers are 0 there. Commands

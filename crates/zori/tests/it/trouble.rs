@@ -366,7 +366,7 @@ fn a_session_that_may_not_be_read() {
 /// What cannot be listed is not as if nothing were there: nothing is purged, begun anew or called used up.
 #[test]
 fn a_folder_that_may_not_be_listed_is_not_empty() {
-    let (world, model) = with_model([anthropic::text("Hi.")]);
+    let (world, _model) = with_model([anthropic::text("Hi.")]);
     put_session(&world, "s", "{}\n");
     let run = |args: &[&str]| finish(&world, unprivileged(&world, args));
     for folder in ["sessions", "sessions/trash", "drafts", "feedback"] {
@@ -380,7 +380,11 @@ fn a_folder_that_may_not_be_listed_is_not_empty() {
             assert!(answer.contains(&why), "{folder} {args:?}: {answer}");
         }
     }
-    let _closed = closed(&world, &[("sessions", 0o000)]);
+    // Nothing was written there before: an audit log of one's own could be added to.
+    let (world, model) = with_model([anthropic::text("Hi.")]);
+    put_session(&world, "s", "{}\n");
+    let run = |args: &[&str]| finish(&world, unprivileged(&world, args));
+    let _closed = closed(&world, &[("sessions", 0o000), ("", 0o555)]);
     insta::assert_snapshot!(run(&["project", "purge", "--yes"]), @"
     ------- stderr -------
     Error: cannot read $BASE/sessions: Permission denied (os error 13)
