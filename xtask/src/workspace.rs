@@ -13,7 +13,6 @@ pub struct Workspace {
     pub files: Vec<TextFile>,
 }
 
-/// A text file.
 pub struct TextFile {
     /// Relative to the root, with `/` between the parts.
     pub path: String,

@@ -40,7 +40,6 @@ pub struct TextRenderer {
 pub struct TextStyle {
     /// Whether stdout is a terminal; then control characters are made visible there.
     pub stdout_terminal: bool,
-    /// Whether stderr is a terminal.
     pub stderr_terminal: bool,
     /// Whether stderr may use escape sequences: it is a terminal and `NO_COLOR` is not set.
     pub colour: bool,

@@ -85,13 +85,9 @@ pub struct ShellPolicy {
 /// The user's settings for shell commands; the defaults depend on the mode.
 #[derive(Clone, Debug, Default)]
 pub struct ShellSettings {
-    /// `allow_shell`.
     pub allow_shell: Option<bool>,
-    /// `whitelist`.
     pub whitelist: Option<Vec<String>>,
-    /// `blacklist_patterns`.
     pub blacklist_patterns: Option<Vec<String>>,
-    /// `blacklist_off`.
     pub blacklist_off: Vec<String>,
 }
 

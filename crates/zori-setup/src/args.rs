@@ -45,20 +45,15 @@ pub struct LowArgs {
     pub overlay: OverlayArgs,
     /// `--output-format` and the rest of the Claude protocol.
     pub protocol: ProtocolArgs,
-    /// `--bare`.
     pub bare: bool,
-    /// `--keep`.
     pub keep: bool,
-    /// `--plain`.
     pub plain: bool,
 }
 
 /// Where the run works.
 #[derive(Clone, Debug, Default)]
 pub struct WorkspaceArgs {
-    /// `--root`.
     pub root: Option<String>,
-    /// `--add-dir`.
     pub add_dirs: Vec<String>,
     /// `--trust-workspace`.
     pub trust: bool,
@@ -69,17 +64,13 @@ pub struct WorkspaceArgs {
 pub struct ModelArgs {
     /// `--model`.
     pub name: Option<String>,
-    /// `--provider`.
     pub provider: Option<String>,
-    /// `--api-base`.
     pub api_base: Option<String>,
     /// `--fallback-model`.
     pub fallback: Option<String>,
-    /// `--thinking`.
     pub thinking: Option<Effort>,
     /// `--effort`, in the words of Claude Code.
     pub effort: Option<String>,
-    /// `--max-thinking-tokens`.
     pub max_thinking_tokens: Option<u64>,
 }
 
@@ -94,7 +85,6 @@ pub struct PromptArgs {
     pub dash: bool,
     /// `--image`, in the order given.
     pub images: Vec<String>,
-    /// `--scheduled`.
     pub scheduled: Option<String>,
     /// `--system-prompt`.
     pub system: Option<String>,
@@ -115,26 +105,22 @@ pub struct SessionArgs {
     pub new_id: Option<String>,
     /// `--no-save`, `--no-session-persistence`.
     pub no_save: bool,
-    /// `--no-checkpoints`.
     pub no_checkpoints: bool,
     /// `--rollback-on-failure`.
     pub rollback: bool,
     /// `--continue`.
     pub continues: bool,
-    /// `--resume`.
     pub resume: Option<String>,
     /// `--resume-session-at`.
     pub resume_at: Option<String>,
     /// `--fork-session`.
     pub fork: bool,
-    /// `--any`.
     pub any: bool,
 }
 
 /// How requests are sent.
 #[derive(Clone, Debug, Default)]
 pub struct RequestArgs {
-    /// `--retries`.
     pub retries: Option<u32>,
     /// `--retry-delay`, in milliseconds.
     pub retry_delay_ms: Option<u64>,
@@ -145,9 +131,7 @@ pub struct RequestArgs {
 /// Whether the traffic is written down, or comes from a recording.
 #[derive(Clone, Debug, Default)]
 pub struct RecordingArgs {
-    /// `--record`.
     pub record: Option<PathBuf>,
-    /// `--replay`.
     pub replay: Option<PathBuf>,
     /// `--replay-lenient`.
     pub lenient: bool,
@@ -160,17 +144,11 @@ pub struct RecordingArgs {
 pub struct PermissionArgs {
     /// `--permission-mode`.
     pub mode: Option<String>,
-    /// `--allow`.
     pub allow: Vec<String>,
-    /// `--ask`.
     pub ask: Vec<String>,
-    /// `--deny`.
     pub deny: Vec<String>,
-    /// `--yes`.
     pub yes: bool,
-    /// `--sandbox`.
     pub sandbox: Option<SandboxFlag>,
-    /// `--tools`.
     pub tools: Option<String>,
     /// `--permission-prompt-tool`.
     pub prompt_tool: Option<String>,
@@ -200,7 +178,6 @@ pub struct SettingsArgs {
     pub hooks: Vec<HookConfig>,
     /// What `--settings` sets for commands and hooks.
     pub env: Vec<(String, String)>,
-    /// `--agents`.
     pub agents: Option<String>,
     /// `--setting-sources`.
     pub sources: Sources,
@@ -209,9 +186,7 @@ pub struct SettingsArgs {
 /// Which of the user's named settings hold, where that was chosen while the program ran. No flag sets them.
 #[derive(Clone, Debug, Default)]
 pub struct OverlayArgs {
-    /// `/project`.
     pub project: Option<String>,
-    /// `/agent`.
     pub agent: Option<String>,
 }
 
@@ -230,13 +205,9 @@ pub struct ProtocolArgs {
     pub replay_prompts: bool,
     /// `--include-hook-events`.
     pub hook_events: bool,
-    /// `--json-schema`.
     pub json_schema: Option<String>,
-    /// `--mcp-config`.
     pub mcp_config: Vec<String>,
-    /// `--strict-mcp-config`.
     pub strict_mcp_config: bool,
-    /// `--history-file`.
     pub history_file: Option<String>,
     /// What was given and has no effect.
     pub without_effect: Vec<&'static str>,

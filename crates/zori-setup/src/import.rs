@@ -50,7 +50,6 @@ pub struct PlannedServer {
     pub name: String,
     /// Where it was found.
     pub from: PathBuf,
-    /// Its table.
     pub table: Map<String, Value>,
     /// What stands in the file it was found in and belongs into the vault: the entry, and the value.
     pub secrets: Vec<(String, Secret)>,

@@ -32,7 +32,6 @@ pub struct ProjectState {
     pub folder: PathBuf,
     /// The folder that notes what the project uses.
     pub notes: PathBuf,
-    /// Its sessions.
     pub sessions: Vec<SessionId>,
     /// Session files that were put into the trash.
     pub trashed: Vec<PathBuf>,

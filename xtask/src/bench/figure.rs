@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-/// A figure.
 pub struct Figure {
     /// What was measured.
     pub name: &'static str,
@@ -17,7 +16,6 @@ pub struct Figure {
 /// A value with its unit.
 #[derive(Clone, Copy)]
 pub struct Amount {
-    /// The value.
     pub value: f64,
     /// `ms`, `µs`, `MB`, `bytes`, `instructions`, `times`.
     pub unit: &'static str,

@@ -4,7 +4,6 @@ use zori_core::tool::ToolCode;
 
 use super::cell;
 
-/// Returns the page.
 pub fn page() -> String {
     let mut page = String::from(
         "# Tool error codes\n\n\

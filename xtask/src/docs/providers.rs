@@ -4,7 +4,6 @@ use zori_core::cost::Prices;
 use zori_providers::catalog::{Lifecycle, PROVIDERS, SERVED, edits_by_patch};
 use zori_providers::quirks::KeyNeed;
 
-/// Returns the page.
 pub fn page() -> String {
     let mut page = String::from("# Providers and models\n");
     for provider in PROVIDERS {

@@ -7,7 +7,6 @@ use zori_tools::toolset::{DEFS, def};
 
 use super::cell;
 
-/// Returns the page.
 pub fn page() -> String {
     let mut page = String::from(
         "# Tools\n\n\

@@ -4,7 +4,6 @@
 use super::Finding;
 use crate::workspace::Workspace;
 
-/// The page.
 const PAGE: &str = "docs/architecture.md";
 /// The others. `NAME` stands for a file that is to be made.
 const OTHER_PAGES: [&str; 3] = ["CONTRIBUTING.md", "SECURITY.md", "docs/adding.md"];

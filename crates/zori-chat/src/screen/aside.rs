@@ -24,7 +24,6 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Asks.
     pub fn ask(&self, question: &str) -> Asking<String> {
         let text = format!("{}\n\n{question}", self.record());
         self.asker.ask(question.to_owned(), SYSTEM, LIMIT, text, |text| Some(text.to_owned()))

@@ -12,7 +12,6 @@ use super::greeting;
 use super::in_turn::{self, Led};
 use super::outside::Outside;
 
-/// The peer.
 pub struct ScreenPeer<'a> {
     pub display: &'a mut Display,
     pub outside: &'a mut Outside,

@@ -58,7 +58,6 @@ pub enum Request {
     },
 }
 
-/// `initialize`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Initialize {

@@ -34,7 +34,6 @@ impl FormClock {
         state.before + state.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Returns whether one is open.
     pub fn is_open(&self) -> bool {
         self.lock().since.is_some()
     }

@@ -302,7 +302,6 @@ impl Peer {
         self.closed.send_replace(true);
     }
 
-    /// Returns whether it is closed.
     pub fn is_closed(&self) -> bool {
         self.lock().closed.is_some()
     }

@@ -41,7 +41,6 @@ pub struct ListedResource {
 pub struct ReadResource {
     /// Its text, with what became of anything else.
     pub text: String,
-    /// Its images.
     pub images: Vec<Image>,
 }
 

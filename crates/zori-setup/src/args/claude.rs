@@ -16,7 +16,6 @@ pub const SPOKEN: &[Flag] = &[OUTPUT_FORMAT, INPUT_FORMAT, PROTOCOL_VERSION];
 /// The heading of these flags in the help.
 const HEADING: &str = "Options of Claude Code";
 
-/// `--output-format`.
 pub const OUTPUT_FORMAT: Flag = Flag::valued(
     "output-format",
     "FORMAT",
@@ -24,7 +23,6 @@ pub const OUTPUT_FORMAT: Flag = Flag::valued(
     "Answer as Claude Code does: text, json (the result), stream-json (the Claude protocol)",
 )
 .rare();
-/// `--input-format`.
 pub const INPUT_FORMAT: Flag = Flag::valued(
     "input-format",
     "FORMAT",
@@ -32,16 +30,12 @@ pub const INPUT_FORMAT: Flag = Flag::valued(
     "What standard input is, beside `--output-format`: text, stream-json (the Claude protocol)",
 )
 .rare();
-/// `--append-system-prompt`.
 pub const APPEND_SYSTEM_PROMPT: Flag =
     Flag::valued("append-system-prompt", "TEXT", Kind::Text, "Say this behind the system prompt").rare();
-/// `--system-prompt-file`.
 pub const SYSTEM_PROMPT_FILE: Flag =
     Flag::valued("system-prompt-file", "FILE", Kind::Text, "Read the system prompt from a file").rare();
-/// `--tools`.
 pub const TOOLS: Flag =
     Flag::valued("tools", "NAMES", Kind::Text, "Offer only these tools; empty: none, default: all").rare();
-/// `--permission-prompt-tool`.
 pub const PERMISSION_PROMPT_TOOL: Flag = Flag::valued(
     "permission-prompt-tool",
     "NAME",
@@ -49,31 +43,22 @@ pub const PERMISSION_PROMPT_TOOL: Flag = Flag::valued(
     "Who is asked: stdio (the program that reads), or a tool of its MCP servers, mcp__SERVER__TOOL",
 )
 .rare();
-/// `--allow-dangerously-skip-permissions`.
 pub const ALLOW_DANGEROUSLY_SKIP_PERMISSIONS: Flag =
     Flag::switch("allow-dangerously-skip-permissions", "Permit the mode bypassPermissions later on").rare();
-/// `--dangerously-skip-permissions`.
 pub const DANGEROUSLY_SKIP_PERMISSIONS: Flag =
     Flag::switch("dangerously-skip-permissions", "Start in the mode bypassPermissions").rare();
-/// `--session-id`.
 pub const SESSION_ID: Flag =
     Flag::valued("session-id", "ID", Kind::Id(SESSION_NAME), "What the new session is called").rare();
-/// `--no-session-persistence`.
 pub const NO_SESSION_PERSISTENCE: Flag = Flag::switch("no-session-persistence", "Save no session").rare();
-/// `--include-partial-messages`.
 pub const INCLUDE_PARTIAL_MESSAGES: Flag =
     Flag::switch("include-partial-messages", "Tell messages in pieces, too").rare();
-/// `--replay-user-messages`.
 pub const REPLAY_USER_MESSAGES: Flag =
     Flag::switch("replay-user-messages", "Repeat each prompt when its turn begins").rare();
-/// `--add-dir`.
 pub const ADD_DIR: Flag =
     Flag::valued("add-dir", "DIR", Kind::Text, "One more folder to work in; may be repeated").many().rare();
-/// `--json-schema`.
 pub const JSON_SCHEMA: Flag =
     Flag::valued("json-schema", "JSON", Kind::Json, "What the answer has to look like, as a JSON Schema")
         .rare();
-/// `--max-thinking-tokens`.
 pub const MAX_THINKING_TOKENS: Flag = Flag::valued(
     "max-thinking-tokens",
     "N",
@@ -81,7 +66,6 @@ pub const MAX_THINKING_TOKENS: Flag = Flag::valued(
     "How much the model may think",
 )
 .rare();
-/// `--effort`.
 pub const EFFORT: Flag = Flag::valued(
     "effort",
     "LEVEL",
@@ -89,7 +73,6 @@ pub const EFFORT: Flag = Flag::valued(
     "How much the model thinks: low, medium, high, xhigh, max",
 )
 .rare();
-/// `--resume-session-at`.
 pub const RESUME_SESSION_AT: Flag = Flag::valued(
     "resume-session-at",
     "UUID",
@@ -97,7 +80,6 @@ pub const RESUME_SESSION_AT: Flag = Flag::valued(
     "With `--resume`: only up to this message of the model",
 )
 .rare();
-/// `--fallback-model`.
 pub const FALLBACK_MODEL: Flag = Flag::valued(
     "fallback-model",
     "MODEL",
@@ -105,11 +87,9 @@ pub const FALLBACK_MODEL: Flag = Flag::valued(
     "What a turn goes on with when the model is overloaded",
 )
 .rare();
-/// `--agents`.
 pub const AGENTS: Flag =
     Flag::valued("agents", "JSON", Kind::Text, "Sub-agents, by name: description, prompt, tools, model")
         .rare();
-/// `--setting-sources`.
 pub const SETTING_SOURCES: Flag = Flag::valued(
     "setting-sources",
     "NAMES",
@@ -117,7 +97,6 @@ pub const SETTING_SOURCES: Flag = Flag::valued(
     "Whose files describe sub-agents: user, project; AGENTS.md and the config count always",
 )
 .rare();
-/// `--settings`.
 pub const SETTINGS: Flag = Flag::valued(
     "settings",
     "JSON",
@@ -125,7 +104,6 @@ pub const SETTINGS: Flag = Flag::valued(
     "Claude Code's settings, as JSON or in a file: permissions, env, model, hooks",
 )
 .rare();
-/// `--include-hook-events`.
 pub const INCLUDE_HOOK_EVENTS: Flag =
     Flag::switch("include-hook-events", "Tell when hooks begin and end").rare();
 

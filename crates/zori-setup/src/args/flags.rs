@@ -24,16 +24,13 @@ const MODEL_NAME: Pattern = Pattern {
     },
 };
 
-/// `--prompt`.
 pub const PROMPT: Flag =
     Flag::valued("prompt", "TEXT", Kind::Text, "The prompt; `-` reads it from standard input").short('p');
 /// `--goal`, of `handoff`.
 pub const GOAL: Flag = Flag::valued("goal", "TEXT", Kind::Text, "What is to be done next").required();
-/// `--image`.
 pub const IMAGE: Flag =
     Flag::valued("image", "FILE", Kind::Text, "Show the model an image with the prompt; may be repeated")
         .many();
-/// `--scheduled`.
 pub const SCHEDULED: Flag = Flag::valued(
     "scheduled",
     "JOB",
@@ -42,7 +39,6 @@ pub const SCHEDULED: Flag = Flag::valued(
 )
 .max_length(200)
 .rare();
-/// `--record`.
 pub const RECORD: Flag = Flag::valued(
     "record",
     "FILE",
@@ -50,13 +46,11 @@ pub const RECORD: Flag = Flag::valued(
     "Write what goes to and comes from the provider and HTTP MCP servers to a new file",
 )
 .rare();
-/// `--debug-dump`.
 pub const DEBUG_DUMP: Flag = Flag::switch(
     "debug-dump",
     "Write every request, response and tool result to `.local/debug` of the project, without secrets",
 )
 .rare();
-/// `--replay`.
 pub const REPLAY: Flag = Flag::valued(
     "replay",
     "FILE",
@@ -64,13 +58,10 @@ pub const REPLAY: Flag = Flag::valued(
     "Run a recording again, offline and without a key; tools really run",
 )
 .rare();
-/// `--replay-lenient`.
 pub const REPLAY_LENIENT: Flag =
     Flag::switch("replay-lenient", "Go on where a replay differs from its recording").rare();
-/// `--plain`.
 pub const PLAIN: Flag =
     Flag::switch("plain", "Chat line by line, without a screen: for screen readers and simple terminals");
-/// `--heartbeat-interval`.
 pub const HEARTBEAT_INTERVAL: Flag = Flag::valued(
     "heartbeat-interval",
     "SECONDS",
@@ -79,10 +70,8 @@ pub const HEARTBEAT_INTERVAL: Flag = Flag::valued(
 )
 .rare();
 
-/// `--continue`.
 pub const CONTINUE: Flag =
     Flag::switch("continue", "Go on with the newest session of this folder").short('c').excludes(&RESUME);
-/// `--resume`.
 pub const RESUME: Flag = Flag::valued(
     "resume",
     "ID",
@@ -90,7 +79,6 @@ pub const RESUME: Flag = Flag::valued(
     "Go on with this session, by its name or the first letters; at a terminal without ID: choose one",
 )
 .short('r');
-/// `--fork-session`.
 pub const FORK_SESSION: Flag =
     Flag::switch("fork-session", "With `--resume` or `--continue`: go on in a copy").rare();
 
@@ -113,11 +101,9 @@ pub const WITH_PROMPT: &[Flag] = &[
     STRICT_MCP_CONFIG,
 ];
 
-/// `--rollback-on-failure`.
 pub const ROLLBACK_ON_FAILURE: Flag =
     Flag::switch("rollback-on-failure", "Put the files back that the run has changed, if it fails").rare();
 
-/// `--any`.
 pub const ANY: Flag = Flag::switch("any", "Take the newest session of all folders, not of this one");
 
 /// The flags of the command that goes on with a session by itself.
@@ -167,7 +153,6 @@ pub const PROTOCOL_VERSION: Flag = Flag::valued(
 pub const TRUST_WORKSPACE: Flag =
     Flag::switch("trust-workspace", "Trust this folder's own settings for this run, and list them").rare();
 
-/// `--mcp-config`.
 pub const MCP_CONFIG: Flag = Flag::valued(
     "mcp-config",
     "JSON",
@@ -176,7 +161,6 @@ pub const MCP_CONFIG: Flag = Flag::valued(
 )
 .many()
 .rare();
-/// `--strict-mcp-config`.
 pub const STRICT_MCP_CONFIG: Flag =
     Flag::switch("strict-mcp-config", "Use no MCP servers but those of `--mcp-config`").rare();
 
@@ -221,27 +205,20 @@ pub const POLICY: Flag =
 pub const PROFILE: Flag =
     Flag::valued("profile", "NAME", Kind::Text, "The profile of the policy file; the only one needs no name");
 
-/// `--root`.
 pub const ROOT: Flag =
     Flag::valued("root", "DIR", Kind::Text, "Working directory of the tools").aliases(&["cwd"]).default(".");
-/// `--model`.
 pub const MODEL: Flag =
     Flag::valued("model", "MODEL", Kind::Name(MODEL_NAME), "The model, or `provider:model`");
-/// `--provider`.
 pub const PROVIDER: Flag = Flag::valued("provider", "NAME", Kind::Text, "Who serves the model");
-/// `--session`.
 pub const SESSION: Flag = Flag::valued(
     "session",
     "ID",
     Kind::Id(SESSION_NAME),
     "Go on with this session, or start one of this name",
 );
-/// `--no-save`.
 pub const NO_SAVE: Flag = Flag::switch("no-save", "Save no session");
-/// `--no-checkpoints`.
 pub const NO_CHECKPOINTS: Flag =
     Flag::switch("no-checkpoints", "Capture nothing of what calls change; undo is off").rare();
-/// `--system-prompt`.
 pub const SYSTEM_PROMPT: Flag = Flag::valued(
     "system-prompt",
     "TEXT",
@@ -249,7 +226,6 @@ pub const SYSTEM_PROMPT: Flag = Flag::valued(
     "Replace the configured system prompt; empty clears it",
 )
 .rare();
-/// `--permission-mode`.
 pub const PERMISSION_MODE: Flag = Flag::valued(
     "permission-mode",
     "MODE",
@@ -258,7 +234,6 @@ pub const PERMISSION_MODE: Flag = Flag::valued(
 )
 .aliases(&["security-mode"])
 .rare();
-/// `--sandbox`.
 pub const SANDBOX: Flag = Flag::valued(
     "sandbox",
     "LEVEL",
@@ -266,26 +241,21 @@ pub const SANDBOX: Flag = Flag::valued(
     "What commands may write, held by a sandbox: workspace, read-only; off: no sandbox",
 )
 .rare();
-/// `--allow`.
 pub const ALLOW: Flag =
     Flag::valued("allow", "RULES", Kind::Text, "Let these calls run, such as `Bash(git diff:*)`")
         .aliases(&["allowedTools", "allowed-tools"])
         .many()
         .rare();
-/// `--ask`.
 pub const ASK: Flag =
     Flag::valued("ask", "RULES", Kind::Text, "Ask about these calls in every mode").many().rare();
-/// `--deny`.
 pub const DENY: Flag = Flag::valued("deny", "RULES", Kind::Text, "Never let these calls run")
     .aliases(&["disallowedTools", "disallowed-tools"])
     .many()
     .rare();
-/// `--yes`.
 pub const YES: Flag = Flag::switch("yes", "Answer every question with yes; what is denied stays denied")
     .short('y')
     .aliases(&["auto"])
     .rare();
-/// `--config`.
 pub const CONFIG: Flag = Flag::valued("config", "FILE", Kind::Text, "Read the settings from this file")
     .check(|value| match std::path::Path::new(value).is_file() {
         true => Ok(()),
@@ -293,10 +263,8 @@ pub const CONFIG: Flag = Flag::valued("config", "FILE", Kind::Text, "Read the se
     })
     .excludes(&NO_CONFIG)
     .rare();
-/// `--no-config`.
 pub const NO_CONFIG: Flag =
     Flag::switch("no-config", "Read no settings; what the administrator and the project forbid holds").rare();
-/// `--vault`.
 pub const VAULT: Flag = Flag::valued(
     "vault",
     "DIR",
@@ -304,16 +272,12 @@ pub const VAULT: Flag = Flag::valued(
     "The folder of the vault; without it `ZORI_VAULT`, then the base directory",
 )
 .rare();
-/// `--bare`.
 pub const BARE: Flag =
     Flag::switch("bare", "Start nothing in the background; with `--json`, standard input is commands").rare();
-/// `--quiet`.
 pub const QUIET: Flag = Flag::switch("quiet", "Print nothing on standard error").short('q').rare();
-/// `--retries`.
 pub const RETRIES: Flag =
     Flag::valued("retries", "N", Kind::Int { min: 0, max: 20 }, "How often a failed request is tried again")
         .rare();
-/// `--retry-delay`.
 pub const RETRY_DELAY: Flag = Flag::valued(
     "retry-delay",
     "MS",
@@ -321,7 +285,6 @@ pub const RETRY_DELAY: Flag = Flag::valued(
     "The first wait before that, in milliseconds",
 )
 .rare();
-/// `--connect-timeout`.
 pub const CONNECT_TIMEOUT: Flag = Flag::valued(
     "connect-timeout",
     "DURATION",
@@ -329,16 +292,13 @@ pub const CONNECT_TIMEOUT: Flag = Flag::valued(
     "How long a connection may take; 0: for ever",
 )
 .rare();
-/// `--proxy`.
 pub const PROXY: Flag =
     Flag::valued("proxy", "URL", Kind::Url, "Send every request through this proxy, whatever variables say")
         .check(network::check_proxy)
         .excludes(&NO_PROXY)
         .rare();
-/// `--no-proxy`.
 pub const NO_PROXY: Flag =
     Flag::switch("no-proxy", "Send every request straight to its host, whatever variables say").rare();
-/// `--thinking`.
 pub const THINKING: Flag = Flag::valued(
     "thinking",
     "LEVEL",
@@ -346,10 +306,8 @@ pub const THINKING: Flag = Flag::valued(
     "How much the model thinks: off, low, medium, high, max",
 )
 .rare();
-/// `--max-turns`.
 pub const MAX_TURNS: Flag =
     Flag::valued("max-turns", "N", FROM_ONE, "Ask the model at most N times for one prompt").rare();
-/// `--max-budget-usd`.
 pub const MAX_BUDGET_USD: Flag =
     Flag::valued("max-budget-usd", "USD", Kind::Text, "Stop when the run has cost that much")
         .aliases(&["max-cost"])
@@ -358,7 +316,6 @@ pub const MAX_BUDGET_USD: Flag =
             None => Err(format!("`--max-budget-usd` takes an amount of dollars such as 0.50, not `{value}`")),
         })
         .rare();
-/// `--max-tokens-total`.
 pub const MAX_TOKENS_TOTAL: Flag = Flag::valued(
     "max-tokens-total",
     "N",

@@ -33,7 +33,6 @@ pub const EXAMPLE: &str = "
 # models.\"ollama:qwen3\" = { context_window = 32768, max_output = 8192, images = false }
 ";
 
-/// A model and its provider.
 type ProviderModel = (&'static ProviderFacts, Model);
 
 /// A byte offset in the file, and what is wrong there.

@@ -11,7 +11,6 @@ use crate::wrap;
 
 /// How many rows of a group are shown.
 const MOST: usize = 14;
-/// What its keys are.
 const KEYS: &str = "arrows · Enter · Esc";
 /// How wide the groups are at most.
 const LEFT: usize = 14;

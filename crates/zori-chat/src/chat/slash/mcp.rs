@@ -22,7 +22,6 @@ pub(super) fn run(chat: &mut Chat<'_, '_>, rest: &str) -> Result<Next, Failure> 
     }
 }
 
-/// The outcome of `/mcp`.
 pub enum McpOutcome {
     /// Lines to say.
     Lines(Vec<String>),

@@ -54,7 +54,6 @@ pub struct Report {
     /// Where it goes, if it is not shown.
     file: Option<PathBuf>,
     root: PathBuf,
-    /// Whether it is a diff.
     pub diff: bool,
 }
 
