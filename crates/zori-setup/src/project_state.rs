@@ -88,6 +88,7 @@ impl ProjectState {
         let notes = uses::folder(data_dir.dir(), &place.project);
         let gone = |path: &PathBuf| kept.jobs == 0 || !named(path, |name| name == uses::SCHEDULE);
         files.extend(children(&notes)?.into_iter().filter(gone));
+        // Whoever writes and reads dumps and drafts goes on without those that cannot be listed; here they would be left in silence.
         children(&place.project.join(debug_dump::FOLDER))?;
         let (debug, debug_linked) = debug_dump::folders(&place.project);
         let (trashed, trashed_strays) = trash.sessions_and_strays().map_err(Unclear::Folder)?;

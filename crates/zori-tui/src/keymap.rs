@@ -118,9 +118,11 @@ impl Keymap {
 
     /// Gives the actions that nobody can do without their own keys back, where no other key does them; returns those actions.
     pub fn give_back_needed(&mut self) -> Vec<Action> {
-        let lost: Vec<_> = NEEDED.iter().copied().filter(|action| self.keys_of(*action).is_empty()).collect();
-        for action in &lost {
+        let mut lost = Vec::new();
+        // What one gets back may have been the only key of another one; their own keys are no one's else, so that this ends.
+        while let Some(action) = NEEDED.iter().copied().find(|action| self.keys_of(*action).is_empty()) {
             self.bind(action.name(), action.keys()).expect("the table's keys are keys");
+            lost.push(action);
         }
         lost
     }
@@ -191,6 +193,11 @@ mod tests {
         assert!(map.give_back_needed().is_empty());
         assert_eq!(map.needs(keys("enter")[0]), None);
         assert_eq!(map.needs(keys("ctrl+j")[0]), Some(Action::Submit));
+        // What one gets back was the only key of another one.
+        let mut map = Keymap::default();
+        map.bind("interrupt", &["enter"]).unwrap();
+        assert_eq!(map.give_back_needed(), [Action::Submit, Action::Interrupt]);
+        assert_eq!(map.keys_of(Action::Interrupt), ["ctrl+c"]);
     }
 
     #[test]
